@@ -650,6 +650,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
     const struct bloom_memory own = memory_of(memory);
     bloom_problem reason;
     struct bloom_shape shape;
+    struct bloom_row row;
     const uint8_t *from = length > 0 ? bytes : (const uint8_t *)"";
     *filter = NULL;
     const struct bloom_exchange *exchange = read_format_name(format, &report);
@@ -660,12 +661,12 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
     if (bloom_filter_read(&shape, from, length, reason))
         return report_fail(&report, SQLITE_BLOOM_REFUSED,
                            "the bytes are a filter of ours already; open them without an import");
-    if (!bloom_exchange_read(exchange, &shape, from, length, reason))
+    if (!bloom_exchange_read(exchange, &shape, &row, from, length, reason))
         return report_fail(&report, SQLITE_BLOOM_NOT_A_FILTER, "the bytes %s", reason);
     uint8_t *made = bloom_allocate(&own, bloom_filter_bytes(&shape));
     if (made != NULL) {
         bloom_header_write(&shape, made);
-        exchange->read_payload(&shape, from, length, made + bloom_header_bytes(&shape));
+        bloom_row_read(&row, &shape, made + bloom_header_bytes(&shape));
     }
     return filter_own(filter, &own, &shape, made, &report);
 }
@@ -679,7 +680,7 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
     const struct bloom_exchange *exchange = read_format_name(format, &report);
     if (exchange == NULL)
         return SQLITE_BLOOM_REFUSED;
-    if (!exchange->measure(exchange->form, &filter->shape, &needed, reason))
+    if (!exchange->measure(exchange->layout, &filter->shape, &needed, reason))
         return report_fail(&report, SQLITE_BLOOM_REFUSED, "the filter %s", reason);
     *length = (size_t)needed;
     if (bytes == NULL)

@@ -60,9 +60,9 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 
 /* For a function that is rarely called, so that its caller need not save registers for it. */
 #if defined(__GNUC__)
-#define BLOOM_APART __attribute__((noinline)) static
+#define BLOOM_RARE __attribute__((noinline, cold))
 #else
-#define BLOOM_APART static
+#define BLOOM_RARE
 #endif
 
 /* Converts a 64-bit word between the order of the machine and little-endian. */
@@ -125,6 +125,11 @@ static inline uint64_t bloom_multiply_wide(uint64_t a, uint64_t b, uint64_t *low
 static inline uint64_t bloom_reduce(uint64_t value, uint64_t range) {
     uint64_t low;
     return bloom_multiply_wide(value, range, &low);
+}
+
+/* Rotates to the left, by 1 to 63 bits. */
+static inline uint64_t bloom_rotate64(uint64_t value, int count) {
+    return value << count | value >> (64 - count);
 }
 
 /* Returns the number of bits that are set, 0 to 64. */

@@ -72,7 +72,7 @@ bool bloom_growth_possible(const struct bloom_growth *growth, bloom_problem prob
 }
 
 static double expected_ones(const struct bloom_shape *shape) {
-    return shape->layout->blocks->expected_ones(shape, (double)shape->capacity);
+    return bloom_expected_ones(shape, (double)shape->capacity);
 }
 
 static uint64_t ones_and_margin(const struct bloom_shape *shape) {
@@ -86,7 +86,7 @@ static bool size_layer(const struct bloom_growth *growth, uint64_t capacity, dou
         (struct bloom_shape){.layout = growth->layout, .rate = rate, .keying = growth->keying};
     if (!bloom_shape_size(&layer->shape, capacity, problem))
         return false;
-    layer->blocks = growth->layout->blocks->count(&layer->shape);
+    layer->blocks = bloom_block_count(&layer->shape);
     layer->chunks = (layer->blocks - 1) / growth->chunk_blocks + 1;
     layer->chunk_blocks = (uint32_t)(layer->blocks / layer->chunks);
     layer->longer = layer->blocks % layer->chunks;

@@ -13,17 +13,13 @@
  * the value. So the key cannot be in the filter. */
 enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO_MEMORY };
 
-static inline enum bloom_key_kind bloom_key_kind_of(bool hashed) {
-    return hashed ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
-}
-
 /* Returns true when keys are hashed by murmur3, as those of most filters are. They need no call
  * through a pointer, which would slow down a check. */
 static inline bool bloom_is_murmur3(const struct bloom_shape *shape) {
     return shape->layout->hashing == &bloom_hashing_murmur3 && !shape->keying.salted;
 }
 
-/* Hash a text in UTF-8, bytes, an integer and a real, without a key rule. */
+/* Hash a text in UTF-8, a BLOB, an integer and a real, without a key rule. */
 static inline enum bloom_key_kind bloom_text_key(const struct bloom_shape *shape, const void *text,
                                                  size_t length, uint64_t *words) {
     if (bloom_is_murmur3(shape)) {
@@ -31,20 +27,17 @@ static inline enum bloom_key_kind bloom_text_key(const struct bloom_shape *shape
         return BLOOM_KEY;
     }
     const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
-    return bloom_key_kind_of(hashing->text != NULL &&
-                             hashing->text(bloom_shape_seed(shape), text, length, words));
+    if (hashing->bytes == NULL)
+        return BLOOM_KEY_FOREIGN;
+    hashing->bytes(bloom_shape_seed(shape), text, length, words);
+    return BLOOM_KEY;
 }
 
 static inline enum bloom_key_kind bloom_bytes_key(const struct bloom_shape *shape,
                                                   const void *bytes, size_t length,
                                                   uint64_t *words) {
-    if (bloom_is_murmur3(shape)) {
-        bloom_murmur3_bytes(bytes, length, words);
-        return BLOOM_KEY;
-    }
-    const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
-    return bloom_key_kind_of(hashing->bytes != NULL &&
-                             hashing->bytes(bloom_shape_seed(shape), bytes, length, words));
+    return bloom_shape_hashing(shape)->text_only ? BLOOM_KEY_FOREIGN
+                                                 : bloom_text_key(shape, bytes, length, words);
 }
 
 static inline enum bloom_key_kind bloom_integer_key(const struct bloom_shape *shape,
@@ -54,15 +47,17 @@ static inline enum bloom_key_kind bloom_integer_key(const struct bloom_shape *sh
         return BLOOM_KEY;
     }
     const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
-    return bloom_key_kind_of(hashing->integer != NULL &&
-                             hashing->integer(bloom_shape_seed(shape), integer, words));
+    return hashing->integer != NULL && hashing->integer(bloom_shape_seed(shape), integer, words)
+               ? BLOOM_KEY
+               : BLOOM_KEY_FOREIGN;
 }
 
 static inline enum bloom_key_kind bloom_real_key(const struct bloom_shape *shape, double real,
                                                  uint64_t *words) {
-    const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
-    return bloom_key_kind_of(hashing->real != NULL &&
-                             hashing->real(bloom_shape_seed(shape), real, words));
+    int64_t integer;
+    return bloom_real_as_integer(bloom_shape_hashing(shape)->reals, real, &integer)
+               ? bloom_integer_key(shape, integer, words)
+               : BLOOM_KEY_FOREIGN;
 }
 
 /* A buffer for the keys of a text by a key rule. Short texts, such as URLs of at most 496 bytes,

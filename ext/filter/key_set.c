@@ -116,91 +116,54 @@ static inline uint64_t slot_of(const struct key_table *table, const uint64_t *va
     return (mixed ^ mixed >> 32) * table->second >> table->shift;
 }
 
-/* Inserts a value into a table in which zeros mean empty. Returns false when it is there already.
- */
-static inline bool insert(struct key_table *table, const uint64_t *value, unsigned width) {
+/* Counts a value in a table. With repeats an entry is a value and the number of its copies so far,
+ * which is zero in an empty one. Otherwise it is only the value, and zeros mean empty. Returns how
+ * many copies there were before; without repeats, 1 for any number of them. */
+static inline uint64_t count_copy(struct key_table *table, const uint64_t *value, unsigned width,
+                                  bool repeats) {
     uint64_t start = slot_of(table, value, width);
     for (uint64_t slot = start;; slot++) {
-        uint64_t *entry = table->slots + (slot & table->mask) * width;
-        bool is_new = is_zero(entry, width);
+        uint64_t *entry = table->slots + (slot & table->mask) * (width + repeats);
+        bool is_new = repeats ? entry[width] == 0 : is_zero(entry, width);
         if (is_new)
             memcpy(entry, value, width * sizeof *value);
         if (is_new || is_equal(entry, value, width)) {
             table->steps += slot - start;
-            return is_new;
+            return repeats ? entry[width]++ : !is_new;
         }
     }
 }
 
-/* Moves the values that remain to the front of their own chunks. */
-struct key_keeper {
-    struct bloom_key_chunk *to;
-    uint32_t at;
-    uint64_t keys;
-};
-
-static inline void keep_key(struct key_keeper *keeper, const uint64_t *value, unsigned width) {
-    if (keeper->at + width > keeper->to->room) {
-        keeper->to->words = keeper->at;
-        keeper->to = keeper->to->next;
-        keeper->at = 0;
-    }
-    memmove(keeper->to->values + keeper->at, value, width * sizeof *value);
-    keeper->at += width;
-    keeper->keys++;
-}
-
-static void finish_keeping(struct key_keeper *keeper, struct bloom_key_partition *partition) {
-    keeper->to->words = keeper->at;
-    partition->last = keeper->to;
-    partition->keys = keeper->keys;
-}
-
-/* Drops all but the first of each group of equal values, in place. */
-static inline void drop_duplicates(struct bloom_key_partition *partition, struct key_table *table,
-                                   unsigned width) {
-    struct key_keeper keeper = {.to = partition->first};
-    bool zero_seen = false; /* the empty key, which the table cannot hold */
+/* Keeps the first of each group of equal values, or the first BLOOM_REPEATS_MAXIMUM of them. Those
+ * that remain move to the front of their own chunks. */
+static inline void drop_copies(struct bloom_key_partition *partition, struct key_table *table,
+                               unsigned width, bool repeats) {
+    struct bloom_key_chunk *to = partition->first;
+    uint32_t at = 0;
+    uint64_t keys = 0, distinct = 0;
+    uint64_t zeros = 0; /* copies of the empty key, which a table without counts cannot hold */
     for (struct bloom_key_chunk *from = partition->first; from != NULL; from = from->next)
         for (uint32_t i = 0; i < from->words; i += width) {
             const uint64_t *value = from->values + i;
-            bool is_new = is_zero(value, width) ? !zero_seen : insert(table, value, width);
-            if (is_zero(value, width))
-                zero_seen = true;
-            if (is_new)
-                keep_key(&keeper, value, width);
+            uint64_t copies = !repeats && is_zero(value, width)
+                                  ? zeros++
+                                  : count_copy(table, value, width, repeats);
+            distinct += copies == 0;
+            if (copies >= (repeats ? BLOOM_REPEATS_MAXIMUM : 1))
+                continue;
+            if (at + width > to->room) {
+                to->words = at;
+                to = to->next;
+                at = 0;
+            }
+            memmove(to->values + at, value, width * sizeof *value);
+            at += width;
+            keys++;
         }
-    finish_keeping(&keeper, partition);
-    partition->distinct = partition->keys;
-}
-
-/* Counts a value in a table of pairs: the value, and the number of its copies so far, which is zero
- * in an empty pair. Returns how many copies there were before. */
-static inline uint64_t count_copy(struct key_table *table, uint64_t value) {
-    uint64_t start = slot_of(table, &value, 1);
-    for (uint64_t slot = start;; slot++) {
-        uint64_t *entry = table->slots + (slot & table->mask) * 2;
-        if (entry[1] == 0)
-            entry[0] = value;
-        if (entry[0] == value) {
-            table->steps += slot - start;
-            return entry[1]++;
-        }
-    }
-}
-
-/* Keeps the first BLOOM_REPEATS_MAXIMUM of each group of equal values of one word, in place. */
-static void drop_surplus(struct bloom_key_partition *partition, struct key_table *table) {
-    struct key_keeper keeper = {.to = partition->first};
-    partition->distinct = 0;
-    for (struct bloom_key_chunk *from = partition->first; from != NULL; from = from->next)
-        for (uint32_t i = 0; i < from->words; i++) {
-            uint64_t copies = count_copy(table, from->values[i]);
-            partition->distinct += copies == 0;
-            if (copies < BLOOM_REPEATS_MAXIMUM)
-                keep_key(&keeper, from->values + i, 1);
-        }
-    finish_keeping(&keeper, partition);
+    to->words = at;
+    partition->last = to;
+    partition->keys = keys;
+    partition->distinct = distinct;
 }
 
 static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partition) {
@@ -227,14 +190,14 @@ static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partit
     }
     memset(table, 0, (size_t)(slots * width) * sizeof *table);
     struct key_table ordered = key_table_of(set, table, slots);
-    if (repeats)
-        drop_surplus(partition, &ordered);
+    if (repeats) /* one word decides about a key */
+        drop_copies(partition, &ordered, 1, true);
     else if (width == 1)
-        drop_duplicates(partition, &ordered, 1);
+        drop_copies(partition, &ordered, 1, false);
     else if (width == 2)
-        drop_duplicates(partition, &ordered, 2);
+        drop_copies(partition, &ordered, 2, false);
     else
-        drop_duplicates(partition, &ordered, width);
+        drop_copies(partition, &ordered, width, false);
     set->steps += ordered.steps;
     release_chunks(set, partition->last->next);
     partition->last->next = NULL;

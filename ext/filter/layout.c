@@ -2,6 +2,7 @@
 #include "filter/layout.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +81,45 @@ void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
     else
         for (size_t i = 0; i < count; i++)
             found[i] = layout->check(shape, payload, words + i * layout->hash_words);
+}
+
+/* Returns the logarithm of the probability that one key leaves a place zero: the key falls into the
+ * block of the place with probability 1 / blocks, and sets a share of the block. */
+static double log_of_zero_left(const struct bloom_shape *shape) {
+    const double share = 1 - pow(1 - 1.0 / BLOOM_BLOCK_ONES_MAXIMUM, shape->probes);
+    return log1p(-share / (double)bloom_block_count(shape));
+}
+
+static double places(const struct bloom_shape *shape) {
+    return (double)(bloom_block_count(shape) * BLOOM_BLOCK_ONES_MAXIMUM);
+}
+
+double bloom_expected_ones(const struct bloom_shape *shape, double keys) {
+    return -expm1(keys * log_of_zero_left(shape)) * places(shape);
+}
+
+/* count is the number of keys that leave this many zeros on average. rate: an absent key falls into
+ * each block with equal probability, so the rate is the mean over the blocks of (ones / 512)^k. The
+ * power of the mean would be too low. */
+struct bloom_estimate bloom_estimate_tally(const struct bloom_shape *shape,
+                                           const struct bloom_tally *tally) {
+    struct bloom_estimate estimate = {0};
+    for (unsigned ones = 0; ones <= BLOOM_BLOCK_ONES_MAXIMUM; ones++) {
+        estimate.ones += tally->blocks_with[ones] * ones;
+        estimate.rate += (double)tally->blocks_with[ones] *
+                         pow((double)ones / BLOOM_BLOCK_ONES_MAXIMUM, shape->probes);
+    }
+    estimate.rate /= (double)bloom_block_count(shape);
+    estimate.fill = (double)estimate.ones / places(shape);
+    estimate.count = log1p(-estimate.fill) / log_of_zero_left(shape);
+    return estimate;
+}
+
+struct bloom_estimate bloom_estimate_blocks(const struct bloom_shape *shape,
+                                            const uint8_t *payload) {
+    struct bloom_tally tally = {0};
+    shape->layout->blocks->tally(&tally, payload, bloom_block_count(shape));
+    return bloom_estimate_tally(shape, &tally);
 }
 
 /* Appends to problem, which has room for every parameter at its longest. */

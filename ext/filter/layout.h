@@ -5,6 +5,7 @@
 #ifndef BLOOM_FILTER_LAYOUT_H
 #define BLOOM_FILTER_LAYOUT_H
 
+#include "base/portable.h"
 #include "base/text.h"
 #include "filter/key_rule.h"
 #include "hash/hashing.h"
@@ -18,7 +19,6 @@
 #define BLOOM_RESTORE ". Restore it from its source or a backup"
 #define BLOOM_MADE_WRONGLY ". Ask whoever wrote it to write it again"
 
-struct bloom_kernel_choice;
 struct bloom_key_set;
 struct bloom_layout;
 struct bloom_shape;
@@ -85,16 +85,12 @@ struct bloom_tally {
     uint64_t blocks_with[BLOOM_BLOCK_ONES_MAXIMUM + 1];
 };
 
-/* For layouts that keep each key within one block, so that a filter table can store each stretch of
- * blocks in a database page. words are the words of a key's hash. block points to the block that
- * `of` returns; it needs no alignment. */
+/* For layouts that keep each key within one block of 512 places, so that a filter table can store
+ * each stretch of blocks in a database page. words are the words of a key's hash. block points to
+ * the block of the key (bloom_block_of); it needs no alignment. */
 enum { BLOOM_BLOCK_BYTES_MAXIMUM = 256 };
 struct bloom_blocks {
     uint32_t bytes; /* of a block; a power of two from 64 to BLOOM_BLOCK_BYTES_MAXIMUM */
-
-    /* Return the number of blocks of a filter, and the number of the block of a key. */
-    uint64_t (*count)(const struct bloom_shape *shape);
-    uint64_t (*of)(const struct bloom_shape *shape, const uint64_t *words);
 
     /* Returns true when a key is probably in. */
     bool (*check)(const struct bloom_shape *shape, const uint8_t *block, const uint64_t *words);
@@ -108,12 +104,6 @@ struct bloom_blocks {
 
     /* Counts `count` blocks that are stored one after the other. */
     void (*tally)(struct bloom_tally *tally, const uint8_t *blocks, uint64_t count);
-
-    struct bloom_estimate (*estimate)(const struct bloom_shape *shape,
-                                      const struct bloom_tally *tally);
-
-    /* Returns the average number of ones for this many distinct keys. */
-    double (*expected_ones)(const struct bloom_shape *shape, double keys);
 };
 
 /* A layout. A function that is NULL is not supported; the caller reports that, with the advice.
@@ -173,8 +163,7 @@ struct bloom_layout {
 
     struct bloom_estimate (*estimate)(const struct bloom_shape *shape, const uint8_t *payload);
 
-    const struct bloom_blocks *blocks;   /* NULL: not for filter tables */
-    struct bloom_kernel_choice *kernels; /* NULL: one loop for all processors */
+    const struct bloom_blocks *blocks; /* NULL: not for filter tables */
 };
 
 extern const struct bloom_layout bloom_layout_blocked;
@@ -240,6 +229,25 @@ static inline const struct bloom_hashing *bloom_shape_hashing(const struct bloom
 static inline const uint64_t *bloom_shape_seed(const struct bloom_shape *shape) {
     return shape->keying.salted ? shape->keying.salt : shape->extra;
 }
+
+/* Return the number of blocks of a filter, and the number of the block of a key. */
+static inline uint64_t bloom_block_count(const struct bloom_shape *shape) {
+    return shape->bits / 8 / shape->layout->blocks->bytes;
+}
+
+static inline uint64_t bloom_block_of(const struct bloom_shape *shape, const uint64_t *words) {
+    return bloom_reduce(words[0], bloom_block_count(shape));
+}
+
+/* Estimate from the payload, and from the tally of its blocks, what is in a filter whose layout has
+ * blocks. */
+struct bloom_estimate bloom_estimate_blocks(const struct bloom_shape *shape,
+                                            const uint8_t *payload);
+struct bloom_estimate bloom_estimate_tally(const struct bloom_shape *shape,
+                                           const struct bloom_tally *tally);
+
+/* Returns the average number of ones of such a filter for this many distinct keys. */
+double bloom_expected_ones(const struct bloom_shape *shape, double keys);
 
 /* Returns true when two keyings are equal. Otherwise problem lists the differences, but never a
  * salt. */

@@ -28,13 +28,55 @@ void bloom_exchange_list(char *text, size_t size) {
 }
 
 bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
-                         const uint8_t *bytes, uint64_t length, bloom_problem problem) {
+                         struct bloom_row *row, const uint8_t *bytes, uint64_t length,
+                         bloom_problem problem) {
     static const uint8_t GZIP[] = {0x1f, 0x8b, 0x08}; /* RFC 1952, with its only method */
-    if (format->read(format->form, shape, bytes, length, problem))
+    if (format->read(format->layout, shape, row, bytes, length, problem))
         return true;
     if (length >= sizeof GZIP && memcmp(bytes, GZIP, sizeof GZIP) == 0)
         bloom_fail(problem, "are compressed with gzip. Unpack the file first, with gunzip");
     return false;
+}
+
+static void copy_words(uint8_t *into, const uint8_t *from, uint64_t bytes, bool swaps) {
+    if (!swaps)
+        memcpy(into, from, (size_t)bytes);
+    else
+        for (uint64_t i = 0; i < bytes; i += BLOOM_WORD_BYTES)
+            bloom_store64_big(into + i, bloom_load64(from + i));
+}
+
+void bloom_row_read(const struct bloom_row *row, const struct bloom_shape *shape,
+                    uint8_t *payload) {
+    uint64_t size = bloom_payload_bytes(shape), rest = size % BLOOM_WORD_BYTES;
+    uint8_t last[BLOOM_WORD_BYTES];
+    copy_words(payload, row->bytes, size - rest, row->big_endian);
+    if (rest > 0) {
+        copy_words(last, row->bytes + size - rest, BLOOM_WORD_BYTES, row->big_endian);
+        memcpy(payload + size - rest, last, (size_t)rest);
+    }
+}
+
+void bloom_row_write(uint8_t *row, bool big_endian, const struct bloom_shape *shape,
+                     const uint8_t *payload) {
+    uint64_t size = bloom_payload_bytes(shape), rest = size % BLOOM_WORD_BYTES;
+    uint8_t last[BLOOM_WORD_BYTES] = {0};
+    copy_words(row, payload, size - rest, big_endian);
+    if (rest > 0) {
+        memcpy(last, payload + size - rest, (size_t)rest);
+        copy_words(row + size - rest, last, BLOOM_WORD_BYTES, big_endian);
+    }
+}
+
+bool bloom_row_ends(const struct bloom_row *row, uint64_t bits, const char *advice,
+                    bloom_problem problem) {
+    const uint8_t *last = row->bytes + bits / BLOOM_WORD_BITS * BLOOM_WORD_BYTES;
+    return bits % BLOOM_WORD_BITS == 0 ||
+           (row->big_endian ? bloom_load64_big(last) : bloom_load64(last)) >>
+                   bits % BLOOM_WORD_BITS ==
+               0 ||
+           bloom_fail(problem, "are damaged: bits are set beyond the last of the filter. %s",
+                      advice);
 }
 
 bool bloom_exchange_has_header(uint64_t length, uint64_t header, const char *filter,

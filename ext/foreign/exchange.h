@@ -1,6 +1,7 @@
 /* Filters as other systems serialise them, and the interface of such a format.
  *
- * A format is one file, NAME_format.c, and one row of the table in exchange.c. Formats that differ
+ * A system is one file, with its formats, layouts and hashings. Each format is a row of the table
+ * in exchange.c. Formats that differ
  * little are rows of one file. Reading and writing are in two steps each. So the caller allocates
  * in between, and only after a filter has been validated: it never allocates much more than the
  * bytes that it was given.
@@ -16,24 +17,28 @@
 
 #include "filter/layout.h"
 
+/* The bits of a filter within the bytes of another system: words of 64 bits, bit b being bit b & 63
+ * of word b >> 6. The last word is complete. */
+struct bloom_row {
+    const uint8_t *bytes;
+    bool big_endian; /* the words; otherwise they are the payload */
+};
+
 struct bloom_exchange {
     const char *name;
-    unsigned form; /* which of its file's formats: an argument of read and measure */
+    const struct bloom_layout *layout; /* of its filters: an argument of read and measure; NULL if
+                                        * there are several */
 
     /* Reads and validates length bytes of which nothing is known. On true, shape is the shape of
-     * the filter, and read_payload accepts the bytes. On false, problem completes "the bytes ...".
-     */
-    bool (*read)(unsigned form, struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
+     * the filter, and row is where its bits are. On false, problem completes "the bytes ...". */
+    bool (*read)(const struct bloom_layout *layout, struct bloom_shape *shape,
+                 struct bloom_row *row, const uint8_t *bytes, uint64_t length,
                  bloom_problem problem);
-
-    /* Fills a payload of shape->bits bits from bytes that read has validated. */
-    void (*read_payload)(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                         uint8_t *payload);
 
     /* Sets *length to the number of bytes that write will write for a filter of that shape. Returns
      * false when the format has no such filter; problem completes "the filter ...". */
-    bool (*measure)(unsigned form, const struct bloom_shape *shape, uint64_t *length,
-                    bloom_problem problem);
+    bool (*measure)(const struct bloom_layout *layout, const struct bloom_shape *shape,
+                    uint64_t *length, bloom_problem problem);
 
     /* Writes a filter that measure has accepted. Equal filters have equal bytes. */
     void (*write)(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes);
@@ -50,7 +55,15 @@ extern const struct bloom_exchange bloom_exchange_redisbloom;
 
 /* Calls the format's member read. If that fails, recognises a compressed file. */
 bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
-                         const uint8_t *bytes, uint64_t length, bloom_problem problem);
+                         struct bloom_row *row, const uint8_t *bytes, uint64_t length,
+                         bloom_problem problem);
+
+/* Fills the payload of a shape from a row. */
+void bloom_row_read(const struct bloom_row *row, const struct bloom_shape *shape, uint8_t *payload);
+
+/* Writes the payload of a shape as a row. */
+void bloom_row_write(uint8_t *row, bool big_endian, const struct bloom_shape *shape,
+                     const uint8_t *payload);
 
 /* What several formats check. On false, problem completes "the bytes ...", or "the filter ..." for
  * has_layout. */
@@ -62,6 +75,10 @@ bool bloom_exchange_has_header(uint64_t length, uint64_t header, const char *fil
 /* The bytes are as many as their header says. */
 bool bloom_exchange_has_length(uint64_t length, uint64_t expected, const char *advice,
                                bloom_problem problem);
+
+/* No bit of the last word after that many bits is set. */
+bool bloom_row_ends(const struct bloom_row *row, uint64_t bits, const char *advice,
+                    bloom_problem problem);
 
 /* The filter has the one layout that the system knows. */
 bool bloom_exchange_has_layout(const struct bloom_shape *shape, const struct bloom_layout *layout,

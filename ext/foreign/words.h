@@ -3,7 +3,7 @@
 #define BLOOM_FOREIGN_WORDS_H
 
 #include "base/portable.h"
-#include "filter/layouts/classic_size.h"
+#include "filter/layouts/classic.h"
 
 enum { BLOOM_WORD_BYTES = BLOOM_WORD_BITS / 8 };
 
@@ -23,12 +23,6 @@ static inline uint32_t bloom_load32_big(const uint8_t *bytes) {
 static inline void bloom_store32_big(uint8_t *bytes, uint32_t value) {
     for (int i = 0; i < 4; i++)
         bytes[i] = (uint8_t)(value >> (24 - 8 * i));
-}
-
-/* Copies words and swaps the bytes of each. */
-static inline void bloom_swap_words(uint8_t *into, const uint8_t *from, uint64_t bytes) {
-    for (uint64_t i = 0; i < bytes; i += BLOOM_WORD_BYTES)
-        bloom_store64_big(into + i, bloom_load64(from + i));
 }
 
 /* Returns 32 bits as Java reads them: all its integers are signed. */

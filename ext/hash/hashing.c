@@ -7,26 +7,21 @@
 
 #include "hash/murmur3.h"
 
-bool bloom_integer_of(double key, int64_t *integer) {
+bool bloom_real_as_integer(enum bloom_reals reals, double key, int64_t *integer) {
     /* 2^63 itself is out of the integer range, -2^63 is in it; both are exact doubles. */
-    if (!(key >= -9223372036854775808.0 && key < 9223372036854775808.0))
-        return false;
-    *integer = (int64_t)key;
-    return (double)*integer == key;
+    if (reals != BLOOM_REALS_BITS && key >= -9223372036854775808.0 && key < 9223372036854775808.0) {
+        *integer = (int64_t)key;
+        if ((double)*integer == key)
+            return true;
+    }
+    memcpy(integer, &key, sizeof *integer);
+    return reals != BLOOM_REALS_WHOLE;
 }
 
-int64_t bloom_real_as_integer(double key) {
-    int64_t bits;
-    if (!bloom_integer_of(key, &bits))
-        memcpy(&bits, &key, sizeof bits);
-    return bits;
-}
-
-static bool murmur3_bytes(const uint64_t seed[2], const void *bytes, size_t length,
+static void murmur3_bytes(const uint64_t seed[2], const void *bytes, size_t length,
                           uint64_t *words) {
     (void)seed;
     bloom_murmur3_bytes(bytes, length, words);
-    return true;
 }
 
 static bool murmur3_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
@@ -35,19 +30,10 @@ static bool murmur3_integer(const uint64_t seed[2], int64_t key, uint64_t *words
     return true;
 }
 
-static bool murmur3_real(const uint64_t seed[2], double key, uint64_t *words) {
-    return murmur3_integer(seed, bloom_real_as_integer(key), words);
-}
-
 static bool integer_of_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
     (void)seed;
     words[0] = (uint64_t)key;
     return key >= 0;
-}
-
-static bool integer_of_real(const uint64_t seed[2], double key, uint64_t *words) {
-    int64_t integer;
-    return bloom_integer_of(key, &integer) && integer_of_integer(seed, integer, words);
 }
 
 const struct bloom_hashing bloom_hashing_murmur3 = {
@@ -55,10 +41,9 @@ const struct bloom_hashing bloom_hashing_murmur3 = {
     .keys = "text, BLOBs and numbers",
     .number = 1,
     .words = 2,
-    .text = murmur3_bytes,
     .bytes = murmur3_bytes,
     .integer = murmur3_integer,
-    .real = murmur3_real,
+    .reals = BLOOM_REALS_WHOLE_OR_BITS,
 };
 
 const struct bloom_hashing bloom_hashing_integer = {
@@ -67,5 +52,4 @@ const struct bloom_hashing bloom_hashing_integer = {
     .number = 2,
     .words = 1,
     .integer = integer_of_integer,
-    .real = integer_of_real,
 };

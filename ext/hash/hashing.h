@@ -36,19 +36,26 @@
 /* No hashing writes more words for a key. */
 #define BLOOM_HASH_WORDS_MAXIMUM 4
 
+/* What a real key is hashed as. */
+enum bloom_reals {
+    BLOOM_REALS_WHOLE,         /* the integer that it is equal to; other reals are no keys */
+    BLOOM_REALS_WHOLE_OR_BITS, /* that integer, or else the 8 bytes of its double */
+    BLOOM_REALS_BITS           /* always those 8 bytes */
+};
+
 struct bloom_hashing {
     const char *name;
     const char *keys; /* the types of keys that it hashes, for messages: "text and integers" */
     uint8_t number;   /* as stored in the header */
     unsigned words;   /* number of words that each function writes: 1 to BLOOM_HASH_WORDS_MAXIMUM */
+    bool text_only;   /* BLOBs are no keys; else a BLOB is the same key as a text of its bytes */
+    enum bloom_reals reals; /* plays no part if integers are no keys */
 
-    /* Write the words of a key. A NULL member means that no key has this type. Returns false when
-     * no filter can contain the key. seed is what bloom_shape_seed returns: the salt, or the extra
-     * bytes of the header, which hold the seed of another system's hashing. */
-    bool (*text)(const uint64_t seed[2], const void *text, size_t length, uint64_t *words);
-    bool (*bytes)(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words);
+    /* Write the words of a key. A NULL member means that no key has this type. seed is what
+     * bloom_shape_seed returns: the salt, or the extra bytes of the header, which hold the seed of
+     * another system's hashing. integer returns false when no filter can contain the key. */
+    void (*bytes)(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words);
     bool (*integer)(const uint64_t seed[2], int64_t key, uint64_t *words);
-    bool (*real)(const uint64_t seed[2], double key, uint64_t *words);
 };
 
 extern const struct bloom_hashing bloom_hashing_murmur3;
@@ -62,12 +69,9 @@ extern const struct bloom_hashing bloom_hashing_xxh64_int32;
 extern const struct bloom_hashing bloom_hashing_murmur2;
 extern const struct bloom_hashing bloom_hashing_siphash;
 
-/* Returns true, and sets *integer, when a number is equal to an integer of 64 bits. */
-bool bloom_integer_of(double key, int64_t *integer);
-
-/* Returns the integer that a floating-point key is hashed as: the integer that it is equal to, or
- * else its bits. This includes a NaN, which SQLite turns into NULL. */
-int64_t bloom_real_as_integer(double key);
+/* Sets *integer to what a real key is hashed as. Returns false when it is no key. A NaN has bits,
+ * too, but SQLite turns it into NULL. */
+bool bloom_real_as_integer(enum bloom_reals reals, double key, int64_t *integer);
 
 /* A bijection of 64-bit words that spreads them: variant 13 of David Stafford ("Better Bit Mixing",
  * 2011) of the finaliser of MurmurHash3, as in SplitMix64. */

@@ -24,25 +24,21 @@ struct bloom_murmur3 {
     uint64_t first, second;
 };
 
-static inline uint64_t bloom_murmur3_rotate(uint64_t value, int count) {
-    return value << count | value >> (64 - count);
-}
-
 /* Scramble the halves of a block, or of the tail, before they are mixed into the state. A zero
  * stays zero, so a tail can be filled up with zeros without changing the result. */
 static inline uint64_t bloom_murmur3_scramble_first(uint64_t word) {
-    return bloom_murmur3_rotate(word * BLOOM_MURMUR3_FIRST, 31) * BLOOM_MURMUR3_SECOND;
+    return bloom_rotate64(word * BLOOM_MURMUR3_FIRST, 31) * BLOOM_MURMUR3_SECOND;
 }
 
 static inline uint64_t bloom_murmur3_scramble_second(uint64_t word) {
-    return bloom_murmur3_rotate(word * BLOOM_MURMUR3_SECOND, 33) * BLOOM_MURMUR3_FIRST;
+    return bloom_rotate64(word * BLOOM_MURMUR3_SECOND, 33) * BLOOM_MURMUR3_FIRST;
 }
 
 static inline void bloom_murmur3_block(struct bloom_murmur3 *state, uint64_t low, uint64_t high) {
     state->first ^= bloom_murmur3_scramble_first(low);
-    state->first = (bloom_murmur3_rotate(state->first, 27) + state->second) * 5 + 0x52dce729;
+    state->first = (bloom_rotate64(state->first, 27) + state->second) * 5 + 0x52dce729;
     state->second ^= bloom_murmur3_scramble_second(high);
-    state->second = (bloom_murmur3_rotate(state->second, 31) + state->first) * 5 + 0x38495ab5;
+    state->second = (bloom_rotate64(state->second, 31) + state->first) * 5 + 0x38495ab5;
 }
 
 static inline void bloom_murmur3_blocks(struct bloom_murmur3 *state, const uint8_t *bytes,

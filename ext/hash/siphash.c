@@ -14,21 +14,17 @@ struct siphash {
     uint64_t a, b, c, d;
 };
 
-static inline uint64_t siphash_rotate(uint64_t value, int count) {
-    return value << count | value >> (64 - count);
-}
-
 static inline void siphash_round(struct siphash *state) {
     state->a += state->b;
     state->c += state->d;
-    state->b = siphash_rotate(state->b, 13) ^ state->a;
-    state->d = siphash_rotate(state->d, 16) ^ state->c;
-    state->a = siphash_rotate(state->a, 32);
+    state->b = bloom_rotate64(state->b, 13) ^ state->a;
+    state->d = bloom_rotate64(state->d, 16) ^ state->c;
+    state->a = bloom_rotate64(state->a, 32);
     state->c += state->b;
     state->a += state->d;
-    state->b = siphash_rotate(state->b, 17) ^ state->c;
-    state->d = siphash_rotate(state->d, 21) ^ state->a;
-    state->c = siphash_rotate(state->c, 32);
+    state->b = bloom_rotate64(state->b, 17) ^ state->c;
+    state->d = bloom_rotate64(state->d, 21) ^ state->a;
+    state->c = bloom_rotate64(state->c, 32);
 }
 
 static inline void siphash_word(struct siphash *state, uint64_t word) {
@@ -53,7 +49,7 @@ static inline uint64_t siphash_end(struct siphash state, uint64_t tail, uint64_t
     return state.a ^ state.b ^ state.c ^ state.d;
 }
 
-static bool siphash_bytes(const uint64_t seed[2], const void *bytes, size_t length,
+static void siphash_bytes(const uint64_t seed[2], const void *bytes, size_t length,
                           uint64_t *words) {
     const uint8_t *at = bytes;
     size_t left = length % 8;
@@ -61,7 +57,6 @@ static bool siphash_bytes(const uint64_t seed[2], const void *bytes, size_t leng
     for (size_t i = length / 8; i > 0; i--, at += 8)
         siphash_word(&state, bloom_load64(at));
     words[0] = siphash_end(state, left > 0 ? bloom_load_partial(at, left) : 0, length);
-    return true;
 }
 
 static bool siphash_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
@@ -71,17 +66,12 @@ static bool siphash_integer(const uint64_t seed[2], int64_t key, uint64_t *words
     return true;
 }
 
-static bool siphash_real(const uint64_t seed[2], double key, uint64_t *words) {
-    return siphash_integer(seed, bloom_real_as_integer(key), words);
-}
-
 const struct bloom_hashing bloom_hashing_siphash = {
     .name = "siphash",
     .keys = "text, BLOBs and numbers",
     .number = 10,
     .words = 1,
-    .text = siphash_bytes,
     .bytes = siphash_bytes,
     .integer = siphash_integer,
-    .real = siphash_real,
+    .reals = BLOOM_REALS_WHOLE_OR_BITS,
 };

@@ -27,6 +27,7 @@ static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite
 void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
+    struct bloom_row row;
     const uint8_t *bytes;
     uint64_t length;
     (void)count;
@@ -52,7 +53,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
                                  "an import");
         return;
     }
-    if (!bloom_exchange_read(format, &shape, bytes, length, problem)) {
+    if (!bloom_exchange_read(format, &shape, &row, bytes, length, problem)) {
         bloom_sql_error(context, "the bytes (argument 1) %s", problem);
         return;
     }
@@ -61,7 +62,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     uint8_t *filter = sqlite3_malloc64(bloom_filter_bytes(&shape));
     if (filter != NULL) {
         bloom_header_write(&shape, filter);
-        format->read_payload(&shape, bytes, length, filter + bloom_header_bytes(&shape));
+        bloom_row_read(&row, &shape, filter + bloom_header_bytes(&shape));
     }
     bloom_sql_result_filter(context, &shape, filter);
 }
@@ -77,7 +78,7 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
     const struct bloom_exchange *format = read_format(context, arguments[1]);
     if (format == NULL)
         return;
-    if (!format->measure(format->form, &filter.shape, &length, problem)) {
+    if (!format->measure(format->layout, &filter.shape, &length, problem)) {
         bloom_sql_error(context, "argument 1 %s", problem);
         return;
     }

@@ -181,14 +181,14 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
         *estimate = shape->layout->estimate(shape, payload);
         return !bloom_sql_interrupted(context, filter->length, &unpolled);
     }
-    uint64_t count = blocks->count(shape), stretch = BLOOM_SQL_STRETCH / blocks->bytes;
+    uint64_t count = bloom_block_count(shape), stretch = BLOOM_SQL_STRETCH / blocks->bytes;
     for (uint64_t at = 0, now; at < count; at += now) {
         now = count - at < stretch ? count - at : stretch;
         blocks->tally(&tally, payload + at * blocks->bytes, now);
         if (bloom_sql_interrupted(context, now * blocks->bytes, &unpolled))
             return false;
     }
-    *estimate = blocks->estimate(shape, &tally);
+    *estimate = bloom_estimate_tally(shape, &tally);
     return true;
 }
 

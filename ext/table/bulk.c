@@ -42,7 +42,7 @@ static void add_hash(struct bulk *bulk, uint64_t index) {
     const struct bloom_blocks *kernel = shape->layout->blocks;
     const uint64_t *words = &bulk->set->hashes[index];
     const uint64_t before =
-        kernel->of(shape, words) - bloom_layer_chunk_start(layer, bulk->change.place.chunk);
+        bloom_block_of(shape, words) - bloom_layer_chunk_start(layer, bulk->change.place.chunk);
     uint8_t *block = bulk->change.blocks + before * kernel->bytes;
     const bool found = kernel->check(shape, block, words);
     if (!found && bulk->change.head.closed)
@@ -106,16 +106,15 @@ static int poll_after(struct bulk *bulk, uint64_t hashes) {
 /* One pass over what is left, for one layer. */
 static int add_to_layer(struct bulk *bulk, unsigned index) {
     const struct bloom_layer *layer = bloom_chunks_layer(bulk->chunks, index);
-    const struct bloom_blocks *kernel = layer->shape.layout->blocks;
     const uint64_t *hashes = bulk->set->hashes;
     const uint64_t count = bulk->set->count;
     int code = SQLITE_OK;
     for (uint64_t from = 0, to; from < count && code == SQLITE_OK; from = to) {
         const uint64_t number =
-            bloom_layer_chunk_of(layer, kernel->of(&layer->shape, &hashes[from]));
+            bloom_layer_chunk_of(layer, bloom_block_of(&layer->shape, &hashes[from]));
         const uint64_t end = bloom_layer_chunk_start(layer, number + 1);
         bool any = false;
-        for (to = from; to < count && kernel->of(&layer->shape, &hashes[to]) < end; to++)
+        for (to = from; to < count && bloom_block_of(&layer->shape, &hashes[to]) < end; to++)
             any |= !(bulk->done[to / 8] >> to % 8 & 1);
         const struct bloom_place place =
             bloom_place_of_chunk(bulk->chunks, index, bulk->chunks->newest, number);

@@ -156,7 +156,7 @@ struct bloom_place bloom_place_of_key(struct bloom_chunks *chunks, unsigned inde
                                       uint32_t generation, const uint64_t *words) {
     const struct bloom_layer *layer = bloom_chunks_layer(chunks, index);
     const struct bloom_blocks *kernel = layer->shape.layout->blocks;
-    const uint64_t block = kernel->of(&layer->shape, words);
+    const uint64_t block = bloom_block_of(&layer->shape, words);
     const uint64_t chunk = bloom_layer_chunk_of(layer, block);
     const uint32_t before = (uint32_t)(block - bloom_layer_chunk_start(layer, chunk));
     return (struct bloom_place){layer,

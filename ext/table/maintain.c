@@ -125,7 +125,7 @@ static void append_layer(struct describing *describing) {
     const struct bloom_shape *shape =
         &bloom_chunks_layer(describing->chunks, describing->index)->shape;
     struct total *layer = &describing->layer;
-    const struct bloom_estimate estimate = shape->layout->blocks->estimate(shape, &layer->tally);
+    const struct bloom_estimate estimate = bloom_estimate_tally(shape, &layer->tally);
     char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
     layer->count = estimate.count;
     layer->log_pass = log1p(-estimate.rate);

@@ -125,14 +125,14 @@ TOY = {
     "ext/hash/toy.c": """
 /* A hashing for the test alone: the length of a text. */
 #include "hash/hashing.h"
-static bool toy_text(const uint64_t seed[2], const void *text, size_t length, uint64_t *words) {
+static void toy_text(const uint64_t seed[2], const void *text, size_t length, uint64_t *words) {
     (void)seed;
     (void)text;
     words[0] = length;
-    return true;
 }
 const struct bloom_hashing bloom_hashing_toy = {
-    .name = "toy", .keys = "text", .number = 200, .words = 1, .text = toy_text};
+    .name = "toy", .keys = "text", .number = 200, .words = 1, .text_only = true,
+    .bytes = toy_text};
 """,
     "ext/filter/layouts/toy.c": """
 /* A layout for the test alone: one bit, number h[0] mod m. */

@@ -4,6 +4,7 @@
  */
 #include "filter/growth.h"
 #include "filter/header.h"
+#include "filter/key.h"
 #include "filter/key_set.h"
 #include "filter/layouts/bitmap.h"
 #include "filter/layouts/counting.h"
@@ -181,7 +182,8 @@ int main(int count, char **arguments) {
         0.0, -0.0, 1.0, 0.5, -1e300, 9223372036854775808.0, -9223372036854775808.0, 5e-324};
     for (size_t i = 0; i < sizeof REALS / sizeof *REALS; i++) {
         uint64_t words[2];
-        bloom_murmur3_integer(bloom_real_as_integer(REALS[i]), words);
+        const struct bloom_shape shape = {.layout = &bloom_layout_blocked};
+        bloom_real_key(&shape, REALS[i], words);
         printf("real %016" PRIx64 "\n", words[0]);
     }
     for (uint64_t capacity = 1; capacity <= BLOOM_CAPACITY_MAXIMUM; capacity = capacity * 99 + 1)

@@ -210,14 +210,14 @@ static void blocks_of_one_apart(const struct bloom_layout *layout, uint32_t prob
     struct bloom_shape shape = shape_of(layout, probes, UINT64_C(8) * BLOCKS * blocks->bytes);
     uint8_t *whole = empty_payload(&shape), *apart[BLOCKS];
     uint64_t random = probes, keys[KEYS], ones = 0;
-    assert_same(blocks->count(&shape), BLOCKS, "blocks");
+    assert_same(bloom_block_count(&shape), BLOCKS, "blocks");
     for (unsigned i = 0; i < BLOCKS; i++)
         apart[i] = allocate_exactly(blocks->bytes);
     for (unsigned i = 0; i < KEYS; i++)
         keys[i] = random_word(&random);
     for (unsigned step = 0; step < STEPS; step++) {
         const uint64_t *key = &keys[random_below(&random, KEYS)];
-        uint64_t block = blocks->of(&shape, key);
+        uint64_t block = bloom_block_of(&shape, key);
         assert_true(block < BLOCKS);
         bool in = blocks->check(&shape, apart[block], key);
         assert_int_equal(in, layout->check(&shape, whole, key));
@@ -237,7 +237,7 @@ static void blocks_of_one_apart(const struct bloom_layout *layout, uint32_t prob
         blocks->tally(&tally, apart[i], 1);
         free(apart[i]);
     }
-    struct bloom_estimate of_parts = blocks->estimate(&shape, &tally);
+    struct bloom_estimate of_parts = bloom_estimate_tally(&shape, &tally);
     struct bloom_estimate of_whole = layout->estimate(&shape, whole);
     assert_same(ones, of_whole.ones, "ones");
     assert_same(of_parts.ones, of_whole.ones, "ones of parts");
@@ -263,7 +263,7 @@ static void missing_blocks_count_as_empty(void) {
         bloom_layout_blocked.add(&shape, whole, &value, 1);
     }
     bloom_layout_blocked.blocks->tally(&tally, whole, 5);
-    struct bloom_estimate some = bloom_layout_blocked.blocks->estimate(&shape, &tally);
+    struct bloom_estimate some = bloom_estimate_tally(&shape, &tally);
     struct bloom_estimate all = bloom_layout_blocked.estimate(&shape, whole);
     assert_true(some.ones > 400);
     assert_same(some.ones, all.ones, "ones");

@@ -159,10 +159,13 @@ static void read_value(struct key_value *value, sqlite3_stmt *row, int column) {
 static void hash_value(enum key_type type, const struct key_value *value, uint64_t *into) {
     const struct bloom_hashing *hashing =
         TYPES[type].salted ? &bloom_hashing_siphash : &bloom_hashing_murmur3;
+    int64_t integer;
     if (value->type == SQLITE_INTEGER)
         hashing->integer(SALT_WORDS, value->integer, into);
     else if (value->type == SQLITE_FLOAT)
-        hashing->real(SALT_WORDS, value->real, into);
+        expect(bloom_real_as_integer(hashing->reals, value->real, &integer) &&
+                   hashing->integer(SALT_WORDS, integer, into),
+               "no key");
     else
         hashing->bytes(SALT_WORDS, value->text, (size_t)value->length, into);
 }

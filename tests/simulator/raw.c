@@ -85,7 +85,7 @@ static void size_layer(const struct raw *raw, uint64_t n, double p, struct raw_l
         raw->options->counts ? &bloom_layout_counting : &bloom_layout_blocked;
     expect(bloom_shape_for(&layer->shape, layout, n, p, problem), "no layer: %s", problem);
     layer->shape.keying = keying_of(raw->options->key);
-    layer->block_count = layout->blocks->count(&layer->shape);
+    layer->block_count = bloom_block_count(&layer->shape);
     layer->chunk_count = (layer->block_count + raw->chunk_blocks - 1) / raw->chunk_blocks;
 }
 
@@ -97,8 +97,7 @@ static uint64_t with_slack(uint64_t capacity, uint64_t chunks) {
 
 static void set_limits(const struct options *options, bool one_chunk, uint64_t n,
                        struct raw_layer *layer) {
-    const struct bloom_blocks *blocks = layer->shape.layout->blocks;
-    const double ones = blocks->expected_ones(&layer->shape, (double)layer->shape.capacity);
+    const double ones = bloom_expected_ones(&layer->shape, (double)layer->shape.capacity);
     layer->keys_limit = layer->ones_limit = UINT64_MAX;
     if ((!options->grows && !options->refuses) || layer->index == LAST_LAYER)
         return;
@@ -151,7 +150,7 @@ uint64_t chunk_start(const struct raw_layer *layer, uint64_t chunk) {
 }
 
 static struct raw_chunk *chunk_of(const struct raw_layer *layer, const uint64_t *words) {
-    const uint64_t block = layer->shape.layout->blocks->of(&layer->shape, words);
+    const uint64_t block = bloom_block_of(&layer->shape, words);
     uint64_t chunk = layer->chunk_count - 1;
     while (chunk_start(layer, chunk) > block)
         chunk--;
@@ -160,7 +159,7 @@ static struct raw_chunk *chunk_of(const struct raw_layer *layer, const uint64_t 
 
 static uint8_t *block_of(const struct raw_layer *layer, const uint64_t *words) {
     const struct bloom_blocks *blocks = layer->shape.layout->blocks;
-    return layer->payload + blocks->of(&layer->shape, words) * blocks->bytes;
+    return layer->payload + bloom_block_of(&layer->shape, words) * blocks->bytes;
 }
 
 bool is_full(const struct raw_layer *layer, const struct raw_chunk *chunk) {

@@ -21,20 +21,19 @@
 
 #include "base/bitset.h"
 #include "base/portable.h"
-#include "filter/layouts/sizing.h"
+#include "base/rounded.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 enum { BLOCKED_NUMBER = 1 };
 
-static uint64_t blocked_count(const struct bloom_shape *shape) {
-    return shape->bits / BLOOM_BLOCK_BITS;
-}
-
-static uint64_t blocked_of(const struct bloom_shape *shape, const uint64_t *words) {
-    return bloom_reduce(words[0], shape->bits / BLOOM_BLOCK_BITS);
-}
+/* The number of probes, and the bits per key in 1 / 2^16 at the lower and at the upper end of the
+ * rates of a row. Row 0 begins at 2^-30, and each row covers an eighth of an octave
+ * (blocked_sizes.py). */
+static const uint32_t BLOCKED_ROWS[][3] = {
+#include "filter/layouts/blocked_sizes.h"
+};
 
 const struct bloom_kernel *const bloom_blocked_kernels[] = {
 #ifdef BLOOM_X86_KERNELS
@@ -46,10 +45,10 @@ const struct bloom_kernel *const bloom_blocked_kernels[] = {
     &bloom_blocked_portable, NULL,
 };
 
-static struct bloom_kernel_choice blocked_kernel = {bloom_blocked_kernels, &bloom_kernel_undecided};
+static struct bloom_kernel_choice blocked_kernel = {bloom_blocked_kernels, NULL};
 
 bloom_word_check *bloom_blocked_word_check(void) {
-    return bloom_kernel_choose(&blocked_kernel)->check;
+    return bloom_kernel(&blocked_kernel)->check;
 }
 
 static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payload,
@@ -72,27 +71,45 @@ static void blocked_add(const struct bloom_shape *shape, uint8_t *payload, const
     bloom_kernel(&blocked_kernel)->add(shape, payload, words, count);
 }
 
-bool bloom_blocked_choose(struct bloom_shape *shape, uint64_t *blocks, bloom_problem problem) {
-    uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
-    if (!bloom_sizing_blocked(keys, shape->rate, &shape->probes, blocks)) {
+bool bloom_blocked_size(struct bloom_shape *shape, bloom_problem problem) {
+    enum { OCTAVES = 30, ROW_BITS = 3, WITHIN_BITS = 16 };
+    const uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
+    /* The rate in units of 2^-64. Two keys with the same 64-bit value cannot be distinguished. An
+     * absent key has the value of one of n keys with probability n / 2^64, so the bits must make up
+     * for that. */
+    struct bloom_rounded rate = bloom_rounded_double(shape->rate);
+    rate.exponent += 64;
+    uint64_t fixed = bloom_rounded_floor(rate);
+    fixed = fixed > keys ? fixed - keys : 0;
+    if (fixed >> (64 - OCTAVES) == 0) {
         /* The smallest rate that FORMAT.md promises for this many keys, plus what rounding to three
          * digits may take away. */
-        double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
-        char rate[BLOOM_NUMBER_SIZE], least_rate[BLOOM_NUMBER_SIZE];
+        double least = (ldexp(1, -OCTAVES) + ldexp((double)keys, -64)) * 1.005;
+        char asked[BLOOM_NUMBER_SIZE], least_rate[BLOOM_NUMBER_SIZE];
         return bloom_fail(problem,
                           "a rate of %s is less than layout %s can keep for %" PRIu64 " keys. "
                           "Ask for %s or more",
-                          bloom_number_text(rate, shape->rate, 6), shape->layout->name, keys,
+                          bloom_number_text(asked, shape->rate, 6), shape->layout->name, keys,
                           bloom_number_text(least_rate, least, 3));
     }
-    return true;
-}
-
-static bool blocked_size(struct bloom_shape *shape, bloom_problem problem) {
-    uint64_t blocks;
-    if (!bloom_blocked_choose(shape, &blocks, problem))
-        return false;
-    shape->bits = blocks * BLOOM_BLOCK_BITS;
+    /* So high a rate takes one probe. What one probe needs is convex in the rate only up to 1 -
+     * e^-2; from there on the chord below is too low. So rates above 7/8 are sized as 7/8. */
+    const uint64_t seven_eighths = UINT64_C(7) << 61;
+    if (fixed >= seven_eighths)
+        fixed = seven_eighths - 1;
+    /* Linear interpolation between the ends of a row: need falls and is convex in the rate for
+     * given hashes, so the chord is never less than what is needed, and at p = 1 % less than 0.1 %
+     * more. */
+    unsigned octave = bloom_log2_floor(fixed); /* 63 for 0.5 <= rate < 1 */
+    uint64_t within = fixed << (63 - octave)
+                            << 1; /* the bits below the leading one, left-aligned */
+    const uint32_t *row =
+        BLOCKED_ROWS[((octave - (64 - OCTAVES)) << ROW_BITS) + (within >> (64 - ROW_BITS))];
+    uint64_t part = within << ROW_BITS >> (64 - WITHIN_BITS);
+    uint64_t bits_per_key = row[1] - ((uint64_t)(row[1] - row[2]) * part >> WITHIN_BITS);
+    uint64_t blocks = (keys * bits_per_key + (UINT64_C(1) << 25) - 1) >> 25; /* of 2^9 * 2^16 */
+    shape->probes = row[0];
+    shape->bits = blocks * 8 * shape->layout->blocks->bytes;
     return true;
 }
 
@@ -122,64 +139,11 @@ static void blocked_tally(struct bloom_tally *tally, const uint8_t *blocks, uint
         tally->blocks_with[bloom_bitset_ones(blocks + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES)]++;
 }
 
-/* Returns the share of its bits that one key sets in an empty block. */
-static double blocked_share_of_key(uint32_t probes) {
-    return 1 - pow(1 - 1.0 / (double)BLOOM_BLOCK_BITS, probes);
-}
-
-/* Returns the logarithm of the probability that one key leaves a bit zero. The probability is 1 -
- * share / blocks, because the key falls into the bit's block with probability 1 / blocks. */
-static double blocked_log_of_zero_left(uint64_t blocks, uint32_t probes) {
-    return log1p(-blocked_share_of_key(probes) / (double)blocks);
-}
-
-double bloom_blocked_expected_ones(uint64_t blocks, uint32_t probes, double keys) {
-    return -expm1(keys * blocked_log_of_zero_left(blocks, probes)) *
-           (double)(blocks * BLOOM_BLOCK_BITS);
-}
-
-/* count is the number of keys that leave this many zeros on average. rate: an absent key falls into
- * each block with equal probability, so the rate is the mean over the blocks of (ones / 512)^k. The
- * power of the mean would be too low. */
-struct bloom_estimate bloom_blocked_estimate_of(uint64_t blocks, uint32_t probes,
-                                                const struct bloom_tally *tally) {
-    struct bloom_estimate estimate = {0};
-    for (unsigned ones = 0; ones <= BLOOM_BLOCK_BITS; ones++) {
-        estimate.ones += tally->blocks_with[ones] * ones;
-        estimate.rate +=
-            (double)tally->blocks_with[ones] * pow((double)ones / (double)BLOOM_BLOCK_BITS, probes);
-    }
-    estimate.rate /= (double)blocks;
-    estimate.fill = (double)estimate.ones / (double)(blocks * BLOOM_BLOCK_BITS);
-    estimate.count = log1p(-estimate.fill) / blocked_log_of_zero_left(blocks, probes);
-    return estimate;
-}
-
-static double blocked_expected_ones(const struct bloom_shape *shape, double keys) {
-    return bloom_blocked_expected_ones(blocked_count(shape), shape->probes, keys);
-}
-
-static struct bloom_estimate blocked_estimate_of(const struct bloom_shape *shape,
-                                                 const struct bloom_tally *tally) {
-    return bloom_blocked_estimate_of(blocked_count(shape), shape->probes, tally);
-}
-
-static struct bloom_estimate blocked_estimate(const struct bloom_shape *shape,
-                                              const uint8_t *payload) {
-    struct bloom_tally tally = {0};
-    blocked_tally(&tally, payload, blocked_count(shape));
-    return blocked_estimate_of(shape, &tally);
-}
-
 static const struct bloom_blocks BLOCKED_BLOCKS = {
     .bytes = BLOOM_BLOCK_BYTES,
-    .count = blocked_count,
-    .of = blocked_of,
     .check = blocked_check_block,
     .add = blocked_add_block,
     .tally = blocked_tally,
-    .estimate = blocked_estimate_of,
-    .expected_ones = blocked_expected_ones,
 };
 
 const struct bloom_layout bloom_layout_blocked = {
@@ -190,13 +154,12 @@ const struct bloom_layout bloom_layout_blocked = {
     .keying = true,
     .probes_maximum = BLOOM_BLOCKED_PROBES_MAXIMUM,
     .bits_multiple = BLOOM_BLOCK_BITS,
-    .size = blocked_size,
+    .size = bloom_blocked_size,
     .add = blocked_add,
     .check = blocked_check,
     .check_many = blocked_check_many,
-    .kernels = &blocked_kernel,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
-    .estimate = blocked_estimate,
+    .estimate = bloom_estimate_blocks,
     .blocks = &BLOCKED_BLOCKS,
 };

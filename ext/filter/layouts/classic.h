@@ -4,7 +4,9 @@
 #ifndef BLOOM_FILTER_LAYOUTS_CLASSIC_H
 #define BLOOM_FILTER_LAYOUTS_CLASSIC_H
 
+#include "base/bitset.h"
 #include "base/portable.h"
+#include "base/rounded.h"
 #include "filter/layout.h"
 
 #include <assert.h>
@@ -65,6 +67,11 @@ BLOOM_INLINE bool bloom_walk_check(const struct bloom_shape *shape, const uint8_
     }                                                                                              \
     static_assert((width) <= BLOOM_HASH_WORDS_MAXIMUM, "no key has more words")
 
+/* The members that these layouts share. */
+#define BLOOM_WALK_LAYOUT(name)                                                                    \
+    .add = name##_add, .check = name##_check, .unite = bloom_bitset_union,                         \
+    .intersect = bloom_bitset_intersect, .estimate = bloom_classic_estimate
+
 /* The walk by the two 32-bit halves of a word: low + i * high for i = 1 to k, or the complement of
  * this sum where it is negative as a 32-bit number. Guava's older strategy and the first version of
  * Spark place keys in this way. */
@@ -82,5 +89,37 @@ static inline uint64_t bloom_walk32_step(struct bloom_walk *walk) {
  * fill) keys and the rate fill^k, as Guava's approximateElementCount and expectedFpp. */
 struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
                                              const uint8_t *payload);
+
+/* How the libraries of other systems choose a size for n and p, computed as doubles are (see
+ * rounded.h). No size is refused because of its rate, so that both sides of an exchange get the
+ * same filter. sql/README.md shows how far that rate may be from p. */
+
+/* More hashes per key than any of the libraries chooses: p = 2^-1074, the least double, takes 1074.
+ */
+#define BLOOM_FOREIGN_PROBES_MAXIMUM 65535
+
+/* Most systems store bits in words. In Java an int counts the words. */
+enum { BLOOM_WORD_BITS = 64 };
+#define BLOOM_FOREIGN_JAVA_BITS (UINT64_C(0x7fffffff) * BLOOM_WORD_BITS)
+
+/* Returns the number of keys a filter is sized for: n, or 1 for n = 0. */
+static inline uint64_t bloom_foreign_keys(const struct bloom_shape *shape) {
+    return shape->capacity > 0 ? shape->capacity : 1;
+}
+
+/* Returns n ln(1/p) / ln^2 2: the bits that k independent positions need. */
+struct bloom_rounded bloom_foreign_bits(const struct bloom_shape *shape);
+
+/* Returns ln 2 * m / n, computed in that order. */
+struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint64_t bits);
+
+/* Sizes a filter as Guava's BloomFilter.create(n, p) does, and Spark after it: m = n ln(1/p) / ln^2
+ * 2, truncated, then k = ln 2 m / n rounded, then m up to a multiple of 64. Returns false, as Guava
+ * refuses, for a filter of no bits, or of more bits or hashes than the layout can have. */
+bool bloom_foreign_size_as_guava(struct bloom_shape *shape, bloom_problem problem);
+
+/* Sets the bits of a shape. Returns false when there are 0, or more than maximum. */
+bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t maximum,
+                            bloom_problem problem);
 
 #endif

@@ -28,24 +28,14 @@ enum {
     COUNTER_BITS = 4,
     COUNTER_FULL = BLOOM_REPEATS_MAXIMUM,
     COUNTING_BLOCK_BITS = BLOOM_BLOCK_BITS * COUNTER_BITS,
-    COUNTING_BLOCK_BYTES = COUNTING_BLOCK_BITS / 8,
-    /* Keys whose blocks are loaded together. */
-    COUNTING_BATCH = 16
+    COUNTING_BLOCK_BYTES = COUNTING_BLOCK_BITS / 8
 };
 
 /* The lowest bit of each counter of a word. */
 #define COUNTER_LOWEST UINT64_C(0x1111111111111111)
 
-static uint64_t counting_count(const struct bloom_shape *shape) {
-    return shape->bits / COUNTING_BLOCK_BITS;
-}
-
-static uint64_t counting_of(const struct bloom_shape *shape, const uint64_t *words) {
-    return bloom_reduce(words[0], counting_count(shape));
-}
-
 static inline size_t counting_block_at(const struct bloom_shape *shape, uint64_t value) {
-    return (size_t)counting_of(shape, &value) * COUNTING_BLOCK_BYTES;
+    return (size_t)bloom_reduce(value, shape->bits / COUNTING_BLOCK_BITS) * COUNTING_BLOCK_BYTES;
 }
 
 static inline unsigned counter_shift(unsigned counter) {
@@ -160,41 +150,22 @@ const struct bloom_kernel *const bloom_counting_kernels[] = {
     NULL,
 };
 
-static struct bloom_kernel_choice counting_kernel = {bloom_counting_kernels,
-                                                     &bloom_kernel_undecided};
+static struct bloom_kernel_choice counting_kernel = {bloom_counting_kernels, NULL};
 
 static inline bool counting_block_check(const struct bloom_shape *shape, const uint8_t *block,
                                         const uint64_t *words) {
     return bloom_kernel(&counting_kernel)->check_block(shape, block, words);
 }
 
-static bool counting_size(struct bloom_shape *shape, bloom_problem problem) {
-    uint64_t blocks;
-    if (!bloom_blocked_choose(shape, &blocks, problem))
-        return false;
-    shape->bits = blocks * COUNTING_BLOCK_BITS;
-    return true;
-}
-
-static void counting_prefetch(const uint8_t *block) {
-    for (unsigned line = 0; line < COUNTING_BLOCK_BYTES; line += BLOOM_BLOCK_BYTES)
-        BLOOM_PREFETCH(block + line);
+static inline void counting_set(const struct bloom_shape *shape, uint8_t *block,
+                                const uint64_t *words) {
+    counting_block_add(shape, block, words);
 }
 
 static void counting_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                          size_t count) {
-    size_t at[COUNTING_BATCH];
-    while (count > 0) {
-        size_t now = count < COUNTING_BATCH ? count : COUNTING_BATCH;
-        for (size_t i = 0; i < now; i++) {
-            at[i] = counting_block_at(shape, words[i]);
-            counting_prefetch(payload + at[i]);
-        }
-        for (size_t i = 0; i < now; i++)
-            counting_block_add(shape, payload + at[i], words + i);
-        words += now;
-        count -= now;
-    }
+    bloom_set_each(shape, payload, words, count, COUNTING_BLOCK_BYTES, counting_block_at,
+                   counting_set);
 }
 
 static bool counting_check(const struct bloom_shape *shape, const uint8_t *payload,
@@ -202,21 +173,16 @@ static bool counting_check(const struct bloom_shape *shape, const uint8_t *paylo
     return counting_block_check(shape, payload + counting_block_at(shape, words[0]), words);
 }
 
+static inline bool counting_find(const struct bloom_shape *shape, const uint8_t *block,
+                                 const uint64_t *words, bool few) {
+    (void)few;
+    return counting_block_check(shape, block, words);
+}
+
 static void counting_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                 const uint64_t *words, size_t count, uint8_t *found) {
-    size_t at[COUNTING_BATCH];
-    while (count > 0) {
-        size_t now = count < COUNTING_BATCH ? count : COUNTING_BATCH;
-        for (size_t i = 0; i < now; i++) {
-            at[i] = counting_block_at(shape, words[i]);
-            counting_prefetch(payload + at[i]);
-        }
-        for (size_t i = 0; i < now; i++)
-            found[i] = counting_block_check(shape, payload + at[i], words + i);
-        words += now;
-        found += now;
-        count -= now;
-    }
+    bloom_find_each(shape, payload, words, count, found, COUNTING_BLOCK_BYTES, counting_block_at,
+                    counting_find, false);
 }
 
 /* Returns the smallest of the key's counters. Each of them has counted the key as often as it was
@@ -271,26 +237,10 @@ static void counting_tally(struct bloom_tally *tally, const uint8_t *blocks, uin
     }
 }
 
-static struct bloom_estimate counting_estimate_of(const struct bloom_shape *shape,
-                                                  const struct bloom_tally *tally) {
-    return bloom_blocked_estimate_of(counting_count(shape), shape->probes, tally);
-}
-
-static struct bloom_estimate counting_estimate(const struct bloom_shape *shape,
-                                               const uint8_t *payload) {
-    struct bloom_tally tally = {0};
-    counting_tally(&tally, payload, counting_count(shape));
-    return counting_estimate_of(shape, &tally);
-}
-
-static double counting_expected_ones(const struct bloom_shape *shape, double keys) {
-    return bloom_blocked_expected_ones(counting_count(shape), shape->probes, keys);
-}
-
 struct bloom_shape bloom_counting_as_blocked(const struct bloom_shape *shape) {
     struct bloom_shape blocked = *shape;
     blocked.layout = &bloom_layout_blocked;
-    blocked.bits = counting_count(shape) * BLOOM_BLOCK_BITS;
+    blocked.bits /= COUNTER_BITS;
     return blocked;
 }
 
@@ -306,7 +256,7 @@ static inline uint64_t counters_gather(uint64_t lowest) {
  */
 void bloom_counting_convert(const struct bloom_shape *shape, const uint8_t *payload,
                             uint8_t *blocked) {
-    for (uint64_t i = 0; i < counting_count(shape) * BLOOM_BLOCK_BITS / 16; i++) {
+    for (uint64_t i = 0; i < shape->bits / 64; i++) {
         uint64_t bits = counters_gather(counters_set(bloom_load64(payload + 8 * i)));
         blocked[2 * i] = (uint8_t)bits;
         blocked[2 * i + 1] = (uint8_t)(bits >> 8);
@@ -315,14 +265,10 @@ void bloom_counting_convert(const struct bloom_shape *shape, const uint8_t *payl
 
 static const struct bloom_blocks COUNTING_BLOCKS = {
     .bytes = COUNTING_BLOCK_BYTES,
-    .count = counting_count,
-    .of = counting_of,
     .check = counting_block_check,
     .add = counting_block_add,
     .remove = counting_block_remove,
     .tally = counting_tally,
-    .estimate = counting_estimate_of,
-    .expected_ones = counting_expected_ones,
 };
 
 const struct bloom_layout bloom_layout_counting = {
@@ -336,12 +282,11 @@ const struct bloom_layout bloom_layout_counting = {
     .repeats = true,
     .advice = "Counters do not show what two filters have in common, so convert both with "
               "bloom_convert(filter, 'blocked') first",
-    .size = counting_size,
+    .size = bloom_blocked_size,
     .add = counting_add,
     .check = counting_check,
     .check_many = counting_check_many,
-    .kernels = &counting_kernel,
     .unite = counting_unite,
-    .estimate = counting_estimate,
+    .estimate = bloom_estimate_blocks,
     .blocks = &COUNTING_BLOCKS,
 };

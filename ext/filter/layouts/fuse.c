@@ -170,8 +170,8 @@ BLOOM_INLINE uint64_t fuse_missing(const struct fuse_form *form, const uint8_t *
 
 /* Checks any key, without a branch on the answer. It would be mispredicted for half of a mix of
  * present and absent keys, and double the time of a check. */
-BLOOM_APART bool fuse_check_anywhere(const struct bloom_shape *shape, const uint8_t *payload,
-                                     const uint64_t *words) {
+BLOOM_RARE static bool fuse_check_anywhere(const struct bloom_shape *shape, const uint8_t *payload,
+                                           const uint64_t *words) {
     struct fuse_form form = fuse_form_of(shape);
     uint64_t places[FUSE_PLACES], hash = bloom_mix(words[0] + form.seed);
     fuse_places(&form, hash, places);

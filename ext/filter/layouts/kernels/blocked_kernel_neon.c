@@ -41,40 +41,20 @@ BLOOM_INLINE uint16x8_t neon_set(uint8x16x4_t block, uint64_t word, uint32_t pro
     return vtstq_u16(vreinterpretq_u16_u8(bytes), masks);
 }
 
-BLOOM_INLINE bool neon_few(const uint8_t *block, uint64_t value, uint32_t probes) {
-    return vminvq_u16(neon_set(vld1q_u8_x4(block), bloom_probe_word(value), probes)) != 0;
-}
-
-/* For keys with more probes than one word holds. */
-BLOOM_INLINE bool neon_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+BLOOM_INLINE bool neon_find(const struct bloom_shape *shape, const uint8_t *block,
+                            const uint64_t *words, bool few) {
     const uint8x16x4_t bits = vld1q_u8_x4(block);
-    uint64_t word = bloom_probe_word(value);
+    uint64_t word = bloom_probe_word(words[0]);
+    uint32_t probes = shape->probes;
     uint16x8_t all = vdupq_n_u16(UINT16_MAX);
-    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+    for (; !few && probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
         all = vandq_u16(all, neon_set(bits, word, BLOOM_PROBES_PER_WORD));
         word = bloom_next_probe_word(word);
     }
     return vminvq_u16(vandq_u16(all, neon_set(bits, word, probes))) != 0;
 }
 
-BLOOM_INLINE bool neon_all(const uint8_t *block, uint64_t value, uint32_t probes) {
-    return probes <= BLOOM_PROBES_PER_WORD ? neon_few(block, value, probes)
-                                           : neon_many(block, value, probes);
-}
-
-static bool neon_check_block(const struct bloom_shape *shape, const uint8_t *block,
-                             const uint64_t *words) {
-    return neon_all(block, words[0], shape->probes);
-}
-
-static int neon_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word) {
-    return neon_all(payload + bloom_block_offset(shape, word), word, shape->probes);
-}
-
-static void neon_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                            const uint64_t *words, size_t count, uint8_t *found) {
-    bloom_blocked_check_each(shape, payload, words, count, found, neon_few, neon_many);
-}
+BLOOM_BLOCKED_KERNEL(, neon);
 
 const struct bloom_kernel bloom_blocked_neon = {
     .name = "neon",

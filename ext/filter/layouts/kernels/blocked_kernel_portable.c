@@ -2,8 +2,6 @@
  * that no loop over them has an end to mispredict. */
 #include "filter/layouts/kernels/kernel.h"
 
-#include <assert.h>
-
 /* The bits of probes 2 to 5 of a word that choose a part of the block: each is in a separate byte.
  * Those of probe 6 are in two bytes. */
 #define PORTABLE_UPPERS UINT64_C(0x0000381c0e070000)
@@ -72,9 +70,10 @@ BLOOM_INLINE int portable_check_probes(const struct bloom_shape *shape, const ui
     }
 
 /* clang-format off */
+#define PORTABLE_EACH_OF_WORD(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define PORTABLE_EACH(X) \
-    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) \
-    X(18) X(19) X(20) X(21)
+    PORTABLE_EACH_OF_WORD(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) \
+    X(20) X(21)
 /* clang-format on */
 #define PORTABLE_NAME(probes) portable_check_##probes,
 
@@ -118,25 +117,12 @@ static inline void portable_set_word(struct portable_key *key, uint64_t word) {
             found[i] = portable_all(keys[i].block, keys[i].word, keys[i].uppers, probes) & 1;      \
     }
 
-PORTABLE_BATCH(1)
-PORTABLE_BATCH(2)
-PORTABLE_BATCH(3)
-PORTABLE_BATCH(4)
-PORTABLE_BATCH(5)
-PORTABLE_BATCH(6)
-PORTABLE_BATCH(7)
+PORTABLE_EACH_OF_WORD(PORTABLE_BATCH)
 
+#define PORTABLE_BATCH_NAME(probes) portable_batch_##probes,
 typedef void portable_batch_function(const struct portable_key *keys, size_t count, uint8_t *found);
 static portable_batch_function *const PORTABLE_BATCHES[] = {
-    NULL,
-    portable_batch_1,
-    portable_batch_2,
-    portable_batch_3,
-    portable_batch_4,
-    portable_batch_5,
-    portable_batch_6,
-    portable_batch_7,
-};
+    NULL, PORTABLE_EACH_OF_WORD(PORTABLE_BATCH_NAME)};
 
 /* Finds the blocks of keys and starts loading them. */
 static void portable_prepare(const struct bloom_shape *shape, const uint8_t *payload,
@@ -184,8 +170,10 @@ static inline void portable_set(uint8_t *block, uint64_t word, unsigned i) {
     bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probe & 63));
 }
 
-static inline void portable_set_all(uint8_t *block, uint64_t word, uint32_t probes) {
-    for (;; word = bloom_next_probe_word(word)) {
+static inline void portable_set_all(const struct bloom_shape *shape, uint8_t *block,
+                                    const uint64_t *words) {
+    uint32_t probes = shape->probes;
+    for (uint64_t word = bloom_probe_word(words[0]);; word = bloom_next_probe_word(word)) {
         switch (probes) {
         default:
             portable_set(block, word, 6); /* fall through */
@@ -210,15 +198,8 @@ static inline void portable_set_all(uint8_t *block, uint64_t word, uint32_t prob
 
 void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payload,
                                 const uint64_t *words, size_t count) {
-    const struct bloom_shape here = *shape; /* what is written to payload cannot change it */
-    for (size_t i = 0; i < count && i < BLOOM_BLOCKS_AHEAD && count > 1; i++)
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
-    for (size_t i = 0; i < count; i++) {
-        if (i + BLOOM_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        portable_set_all(payload + bloom_block_offset(&here, words[i]), bloom_probe_word(words[i]),
-                         here.probes);
-    }
+    bloom_set_each(shape, payload, words, count, BLOOM_BLOCK_BYTES, bloom_block_offset,
+                   portable_set_all);
 }
 
 const struct bloom_kernel bloom_blocked_portable = {

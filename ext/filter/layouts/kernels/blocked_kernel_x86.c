@@ -7,9 +7,9 @@
 
 #include <immintrin.h>
 
-#define WITH_AVX2 __attribute__((target("avx2"))) static
+#define WITH_AVX2 __attribute__((target("avx2")))
 #define WITH_AVX2_INLINE __attribute__((target("avx2"), always_inline)) static inline
-#define WITH_AVX512 __attribute__((target("avx512f"))) static
+#define WITH_AVX512 __attribute__((target("avx512f")))
 #define WITH_AVX512_INLINE __attribute__((target("avx512f"), always_inline)) static inline
 
 /* AVX2: the block is two registers of eight 32-bit words. Seven lanes hold one probe each, at the
@@ -48,42 +48,20 @@ WITH_AVX2_INLINE __m256i avx2_lanes(uint32_t number) {
     return _mm256_loadu_si256((const __m256i *)(const void *)from);
 }
 
-/* For keys with no more probes than one word holds. */
-WITH_AVX2_INLINE bool avx2_few(const uint8_t *block, uint64_t value, uint32_t probes) {
-    uint64_t word = bloom_probe_word(value);
-    return avx2_word(avx2_half(block), avx2_half(block + 32), word, avx2_lanes(probes)) != 0;
-}
-
-/* For keys with more probes. */
-WITH_AVX2_INLINE bool avx2_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+WITH_AVX2_INLINE bool avx2_find(const struct bloom_shape *shape, const uint8_t *block,
+                                const uint64_t *words, bool few) {
     const __m256i low = avx2_half(block), high = avx2_half(block + 32);
-    uint64_t word = bloom_probe_word(value);
+    uint64_t word = bloom_probe_word(words[0]);
+    uint32_t probes = shape->probes;
     unsigned all = 1;
-    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+    for (; !few && probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
         all &= avx2_word(low, high, word, avx2_lanes(BLOOM_PROBES_PER_WORD));
         word = bloom_next_probe_word(word);
     }
     return (all & avx2_word(low, high, word, avx2_lanes(probes))) != 0;
 }
 
-WITH_AVX2_INLINE bool avx2_all(const uint8_t *block, uint64_t value, uint32_t probes) {
-    return probes <= BLOOM_PROBES_PER_WORD ? avx2_few(block, value, probes)
-                                           : avx2_many(block, value, probes);
-}
-
-WITH_AVX2 bool avx2_check_block(const struct bloom_shape *shape, const uint8_t *block,
-                                const uint64_t *words) {
-    return avx2_all(block, words[0], shape->probes);
-}
-
-WITH_AVX2 int avx2_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word) {
-    return avx2_all(payload + bloom_block_offset(shape, word), word, shape->probes);
-}
-
-WITH_AVX2 void avx2_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                               const uint64_t *words, size_t count, uint8_t *found) {
-    bloom_blocked_check_each(shape, payload, words, count, found, avx2_few, avx2_many);
-}
+BLOOM_BLOCKED_KERNEL(WITH_AVX2, avx2);
 
 const struct bloom_kernel bloom_blocked_avx2 = {
     .name = "avx2",
@@ -107,42 +85,20 @@ WITH_AVX512_INLINE unsigned avx512_zeros(__m512i block, uint64_t word, uint32_t 
     return _mm512_testn_epi64_mask(bits, bits);
 }
 
-/* For keys with no more probes than one word holds. */
-WITH_AVX512_INLINE bool avx512_few(const uint8_t *block, uint64_t value, uint32_t probes) {
-    return avx512_zeros(_mm512_loadu_si512(block), bloom_probe_word(value), probes) == 0;
-}
-
-/* For keys with more probes. */
-WITH_AVX512_INLINE bool avx512_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+WITH_AVX512_INLINE bool avx512_find(const struct bloom_shape *shape, const uint8_t *block,
+                                    const uint64_t *words, bool few) {
     const __m512i bits = _mm512_loadu_si512(block);
-    uint64_t word = bloom_probe_word(value);
+    uint64_t word = bloom_probe_word(words[0]);
+    uint32_t probes = shape->probes;
     unsigned zeros = 0;
-    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+    for (; !few && probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
         zeros |= avx512_zeros(bits, word, BLOOM_PROBES_PER_WORD);
         word = bloom_next_probe_word(word);
     }
     return (zeros | avx512_zeros(bits, word, probes)) == 0;
 }
 
-WITH_AVX512_INLINE bool avx512_all(const uint8_t *block, uint64_t value, uint32_t probes) {
-    return probes <= BLOOM_PROBES_PER_WORD ? avx512_few(block, value, probes)
-                                           : avx512_many(block, value, probes);
-}
-
-WITH_AVX512 bool avx512_check_block(const struct bloom_shape *shape, const uint8_t *block,
-                                    const uint64_t *words) {
-    return avx512_all(block, words[0], shape->probes);
-}
-
-WITH_AVX512 int avx512_check(const struct bloom_shape *shape, const uint8_t *payload,
-                             uint64_t word) {
-    return avx512_all(payload + bloom_block_offset(shape, word), word, shape->probes);
-}
-
-WITH_AVX512 void avx512_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                                   const uint64_t *words, size_t count, uint8_t *found) {
-    bloom_blocked_check_each(shape, payload, words, count, found, avx512_few, avx512_many);
-}
+BLOOM_BLOCKED_KERNEL(WITH_AVX512, avx512);
 
 /* The bits of a block, with the bit of probe i of a word set. */
 WITH_AVX512_INLINE __m512i avx512_with(__m512i bits, uint64_t word, unsigned i) {
@@ -158,9 +114,11 @@ WITH_AVX512_INLINE __m512i avx512_with(__m512i bits, uint64_t word, unsigned i) 
 
 /* One load and one store serve all probes. In the portable loop, probes that fall into the same
  * word wait for one another. */
-WITH_AVX512_INLINE void avx512_set(uint8_t *block, uint64_t word, uint32_t probes) {
+WITH_AVX512_INLINE void avx512_set(const struct bloom_shape *shape, uint8_t *block,
+                                   const uint64_t *words) {
+    uint32_t probes = shape->probes;
     __m512i bits = _mm512_loadu_si512(block);
-    for (;; word = bloom_next_probe_word(word)) {
+    for (uint64_t word = bloom_probe_word(words[0]);; word = bloom_next_probe_word(word)) {
         switch (probes) {
         default:
             bits = avx512_with(bits, word, 6); /* fall through */
@@ -184,20 +142,9 @@ WITH_AVX512_INLINE void avx512_set(uint8_t *block, uint64_t word, uint32_t probe
     _mm512_storeu_si512(block, bits);
 }
 
-WITH_AVX512 void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
-                            const uint64_t *words, size_t count) {
-    const struct bloom_shape here = *shape; /* a copy: writes to payload cannot change it */
-    size_t i;
-    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD && count > 1; i++)
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
-    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        avx512_set(payload + bloom_block_offset(&here, words[i]), bloom_probe_word(words[i]),
-                   here.probes);
-    }
-    for (; i < count; i++)
-        avx512_set(payload + bloom_block_offset(&here, words[i]), bloom_probe_word(words[i]),
-                   here.probes);
+WITH_AVX512 static void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
+                                   const uint64_t *words, size_t count) {
+    bloom_set_each(shape, payload, words, count, BLOOM_BLOCK_BYTES, bloom_block_offset, avx512_set);
 }
 
 const struct bloom_kernel bloom_blocked_avx512 = {

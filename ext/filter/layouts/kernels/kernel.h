@@ -13,6 +13,7 @@
 #include "base/portable.h"
 #include "filter/layout.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 /* The members are NULL that the layout does not use. They have the contracts of the members of the
@@ -34,25 +35,22 @@ extern const struct bloom_kernel *const bloom_blocked_kernels[];
 extern const struct bloom_kernel *const bloom_counting_kernels[];
 extern const struct bloom_kernel *const bloom_parquet_kernels[];
 
-/* The choice of a layout, which its member `kernels` points to. Begins with `chosen` undecided.
- * Threads may choose at the same time, because they choose the same kernel. */
+/* The choice of a layout. Begins with `chosen` NULL. Threads may choose at the same time, because
+ * they choose the same kernel. */
 struct bloom_kernel_choice {
     const struct bloom_kernel *const *kernels;
     const struct bloom_kernel *_Atomic chosen;
 };
 
-/* Each of its functions chooses a kernel and calls that. So the call of a chosen kernel needs no
- * branch. */
-extern const struct bloom_kernel bloom_kernel_undecided;
+/* Chooses the first kernel of the list that the processor supports. */
+BLOOM_RARE const struct bloom_kernel *bloom_kernel_choose(struct bloom_kernel_choice *choice);
+bool bloom_kernel_is_supported(const struct bloom_kernel *kernel);
 
 /* Returns the kernel in use. */
 static inline const struct bloom_kernel *bloom_kernel(struct bloom_kernel_choice *choice) {
-    return atomic_load_explicit(&choice->chosen, memory_order_relaxed);
+    const struct bloom_kernel *chosen = atomic_load_explicit(&choice->chosen, memory_order_relaxed);
+    return chosen != NULL ? chosen : bloom_kernel_choose(choice);
 }
-
-/* Chooses the first kernel of the list that the processor supports. */
-const struct bloom_kernel *bloom_kernel_choose(struct bloom_kernel_choice *choice);
-bool bloom_kernel_is_supported(const struct bloom_kernel *kernel);
 
 /* The probes of layouts blocked and counting; blocked.c describes them. */
 
@@ -83,35 +81,81 @@ static inline size_t bloom_block_offset(const struct bloom_shape *shape, uint64_
     return (size_t)(bloom_reduce(value, shape->bits) / 8) & ~(size_t)(BLOOM_BLOCK_BYTES - 1);
 }
 
-/* When many keys are checked, this many blocks are loaded into the cache ahead of the one that is
- * tested. With fewer, memory is idle; more gain little. The loops prefetch in their own bodies,
+/* When many keys are checked or added, this many blocks are loaded into the cache ahead of the one
+ * in use. With fewer, memory is idle; more gain little. The loops prefetch in their own bodies,
  * because GCC takes a function that only prefetches for one without effect and drops the calls. */
 enum { BLOOM_BLOCKS_AHEAD = 64 };
 
-/* Tests the probes of a key, whose first word is value, in its block. */
-typedef bool bloom_block_check(const uint8_t *block, uint64_t value, uint32_t probes);
+/* Returns where the block of a key begins, in bytes. */
+typedef size_t bloom_block_locate(const struct bloom_shape *shape, uint64_t value);
 
-/* The check_many of a kernel that tests a key at once: by `few` when one word has all its probes,
- * or else by `many`. The loops that nearly all filters take have no branch but their own. */
-BLOOM_INLINE void bloom_blocked_check_each(const struct bloom_shape *shape, const uint8_t *payload,
-                                           const uint64_t *words, size_t count, uint8_t *found,
-                                           bloom_block_check *few, bloom_block_check *many) {
+/* Tests a key in its block. few: one probe word holds all its probes; the caller passes a constant,
+ * so that no loop over words is left. */
+typedef bool bloom_block_find(const struct bloom_shape *shape, const uint8_t *block,
+                              const uint64_t *words, bool few);
+
+/* Adds a key to its block. */
+typedef void bloom_block_set(const struct bloom_shape *shape, uint8_t *block,
+                             const uint64_t *words);
+
+/* The check_many and the add of layouts that keep each key within a block of that many bytes. The
+ * loops that nearly all keys take have no branch but their own. */
+BLOOM_INLINE void bloom_find_each(const struct bloom_shape *shape, const uint8_t *payload,
+                                  const uint64_t *words, size_t count, uint8_t *found,
+                                  size_t block_bytes, bloom_block_locate *locate,
+                                  bloom_block_find *find, bool few) {
     const struct bloom_shape here = *shape; /* what is written to found cannot change it */
     size_t i;
     for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
-    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count && here.probes <= BLOOM_PROBES_PER_WORD; i++) {
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+        for (size_t line = 0; line < block_bytes; line += BLOOM_BLOCK_BYTES)
+            BLOOM_PREFETCH(payload + locate(&here, words[i]) + line);
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
+        for (size_t line = 0; line < block_bytes; line += BLOOM_BLOCK_BYTES)
+            BLOOM_PREFETCH(payload + locate(&here, words[i + BLOOM_BLOCKS_AHEAD]) + line);
+        found[i] = find(&here, payload + locate(&here, words[i]), words + i, few);
     }
-    for (; i < count && here.probes <= BLOOM_PROBES_PER_WORD; i++)
-        found[i] = few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    for (; i < count; i++) {
-        if (i + BLOOM_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = many(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    }
+    for (; i < count; i++)
+        found[i] = find(&here, payload + locate(&here, words[i]), words + i, few);
 }
+
+BLOOM_INLINE void bloom_set_each(const struct bloom_shape *shape, uint8_t *payload,
+                                 const uint64_t *words, size_t count, size_t block_bytes,
+                                 bloom_block_locate *locate, bloom_block_set *set) {
+    const struct bloom_shape here = *shape; /* what is written to payload cannot change it */
+    size_t i;
+    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD && count > 1; i++)
+        for (size_t line = 0; line < block_bytes; line += BLOOM_BLOCK_BYTES)
+            BLOOM_PREFETCH(payload + locate(&here, words[i]) + line);
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
+        for (size_t line = 0; line < block_bytes; line += BLOOM_BLOCK_BYTES)
+            BLOOM_PREFETCH(payload + locate(&here, words[i + BLOOM_BLOCKS_AHEAD]) + line);
+        set(&here, payload + locate(&here, words[i]), words + i);
+    }
+    for (; i < count; i++)
+        set(&here, payload + locate(&here, words[i]), words + i);
+}
+
+/* Defines the members check, check_block and check_many of a kernel of layout blocked that has
+ * name_find. `with` are the attributes of its functions. */
+#define BLOOM_BLOCKED_KERNEL(with, name)                                                           \
+    static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
+                                 uint64_t word) {                                                  \
+        return name##_find(shape, payload + bloom_block_offset(shape, word), &word, false);        \
+    }                                                                                              \
+    static with bool name##_check_block(const struct bloom_shape *shape, const uint8_t *block,     \
+                                        const uint64_t *words) {                                   \
+        return name##_find(shape, block, words, false);                                            \
+    }                                                                                              \
+    static with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,    \
+                                       const uint64_t *words, size_t count, uint8_t *found) {      \
+        if (shape->probes <= BLOOM_PROBES_PER_WORD)                                                \
+            bloom_find_each(shape, payload, words, count, found, BLOOM_BLOCK_BYTES,                \
+                            bloom_block_offset, name##_find, true);                                \
+        else                                                                                       \
+            bloom_find_each(shape, payload, words, count, found, BLOOM_BLOCK_BYTES,                \
+                            bloom_block_offset, name##_find, false);                               \
+    }                                                                                              \
+    static_assert((int)BLOOM_BLOCK_BITS == (int)BLOOM_BLOCK_ONES_MAXIMUM, "places of a block")
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define BLOOM_X86_KERNELS 1

@@ -1,0 +1,203 @@
+/* The filters of DCSO's bloom: their hashing, layout and format.
+ *
+ * Format `dcso`: what github.com/DCSO/bloom (Go), flor (Python), fleur (C) and poppy (Rust, its
+ * version 1) write. Everything is little-endian:
+ *
+ *    0  8  flags: the low byte is the version, 1; the others are 0
+ *    8  8  n
+ *   16  8  p, an IEEE 754 double
+ *   24  8  k
+ *   32  8  m
+ *   40  8  N, the number of adds that changed a bit
+ *   48     words of 64 bits, as many as hold m bits: the payload, filled up with zeros
+ *          then any bytes up to the end: data that a tool keeps with the filter
+ *
+ * An import drops N and the data, because a filter of ours is only its parameters and its bits. An
+ * export writes as N the estimate from the bits, at most n, because readers refuse to add when N
+ * has reached n. It writes no data. */
+#include "foreign/exchange.h"
+#include "foreign/words.h"
+
+#include "filter/layouts/classic.h"
+#include "hash/hashing.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Hashing `fnv`: FNV-1 with 64 bits (Fowler, Noll, Vo; multiplied first, then xored, so not
+ * FNV-1a), as DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes. Numbers have no key.
+ *
+ * By definition each byte waits for the product of the byte before it. The loop takes eight bytes
+ * at a time, because the end of a loop over single bytes would be mispredicted for each key. */
+
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
+static void fnv_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
+    const uint8_t *at = bytes;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    (void)seed;
+    for (; length >= 8; length -= 8, at += 8) {
+        hash = hash * FNV_PRIME ^ at[0];
+        hash = hash * FNV_PRIME ^ at[1];
+        hash = hash * FNV_PRIME ^ at[2];
+        hash = hash * FNV_PRIME ^ at[3];
+        hash = hash * FNV_PRIME ^ at[4];
+        hash = hash * FNV_PRIME ^ at[5];
+        hash = hash * FNV_PRIME ^ at[6];
+        hash = hash * FNV_PRIME ^ at[7];
+    }
+    for (; length > 0; length--)
+        hash = hash * FNV_PRIME ^ *at++;
+    words[0] = hash;
+}
+
+const struct bloom_hashing bloom_hashing_fnv = {
+    .name = "fnv",
+    .keys = "text and BLOBs",
+    .number = 5,
+    .words = 1,
+    .bytes = fnv_bytes,
+};
+
+/* Layout `dcso`: k bits anywhere in the filter, where github.com/DCSO/bloom puts them (and flor,
+ * fleur and poppy in its version 1).
+ *
+ * With P = 2^64 - 59 and g = 2^64 - 1469: c is the key's FNV-1 hash mod P; k times: c = (c * g, its
+ * low 64 bits) mod P, bit c mod m.
+ *
+ * The product is cut to 64 bits before the remainder is taken, so this is not a Lehmer generator.
+ * This cut is part of the format. */
+
+enum { DCSO_NUMBER = 9 };
+
+#define DCSO_MODULUS (UINT64_MAX - 58)
+#define DCSO_FACTOR (UINT64_MAX - 1468)
+
+/* As Initialize(n, p), which takes |ceil(x)| of a negative x: that is floor(|x|). */
+static bool dcso_size(struct bloom_shape *shape, bloom_problem problem) {
+    uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
+    shape->probes = (uint32_t)bloom_rounded_ceiling(bloom_foreign_probes(shape, bits));
+    return bloom_foreign_set_bits(shape, bits, BLOOM_BITS_MAXIMUM, problem);
+}
+
+static inline uint64_t dcso_reduced(uint64_t value) {
+    return value >= DCSO_MODULUS ? value - DCSO_MODULUS : value;
+}
+
+static inline struct bloom_walk dcso_begin(const uint64_t *words) {
+    return (struct bloom_walk){.at = dcso_reduced(words[0])};
+}
+
+static inline uint64_t dcso_step(struct bloom_walk *walk) {
+    return walk->at = dcso_reduced(walk->at * DCSO_FACTOR);
+}
+
+BLOOM_WALK_MEMBERS(dcso, 1, dcso_begin, dcso_step);
+
+const struct bloom_layout bloom_layout_dcso = {
+    .name = "dcso",
+    .hashing = &bloom_hashing_fnv,
+    .number = DCSO_NUMBER,
+    .hash_words = 1,
+    .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
+    .bits_multiple = 1,
+    .size = dcso_size,
+    BLOOM_WALK_LAYOUT(dcso),
+};
+
+enum {
+    DCSO_AT_CAPACITY = 8,
+    DCSO_AT_RATE = 16,
+    DCSO_AT_PROBES = 24,
+    DCSO_AT_BITS = 32,
+    DCSO_AT_COUNT = 40,
+    DCSO_HEADER_BYTES = 48,
+    DCSO_FORM = 1
+};
+
+static bool dcso_read_header(const struct bloom_layout *layout, struct bloom_shape *shape,
+                             const uint8_t *bytes, bloom_problem problem) {
+    uint64_t flags = bloom_load64(bytes), rate = bloom_load64(bytes + DCSO_AT_RATE);
+    uint64_t capacity = bloom_load64(bytes + DCSO_AT_CAPACITY);
+    uint64_t probes = bloom_load64(bytes + DCSO_AT_PROBES);
+    uint64_t bits = bloom_load64(bytes + DCSO_AT_BITS);
+    if (flags == 2)
+        return bloom_fail(
+            problem,
+            "have version 2, which is poppy's own and no DCSO filter. Make the filter with "
+            "poppy's version 1");
+    if (flags != DCSO_FORM)
+        return bloom_fail(problem,
+                          "are no DCSO filter that is known: they begin with the flags %016" PRIx64
+                          ", a filter of version 1 has %016x. Write it with a current release",
+                          flags, (unsigned)DCSO_FORM);
+    *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .bits = bits};
+    memcpy(&shape->rate, &rate, sizeof rate);
+    if (capacity < 1 || capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
+        !(shape->rate < 1)) {
+        char number[BLOOM_NUMBER_SIZE];
+        return bloom_fail(
+            problem,
+            "are damaged: their header says n = %" PRIu64 " and p = %s, n must be 1 to "
+            "%" PRIu64 ", p between 0 and 1. Fetch the file again",
+            capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
+    }
+    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
+        bits > BLOOM_BITS_MAXIMUM)
+        return bloom_fail(problem,
+                          "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
+                          " bits, there must be 1 to %d and 1 to %" PRIu64 ". Fetch the file again",
+                          probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
+    shape->probes = (uint32_t)probes;
+    return bloom_exchange_probes_fit(shape, problem);
+}
+
+static bool dcso_read(const struct bloom_layout *layout, struct bloom_shape *shape,
+                      struct bloom_row *row, const uint8_t *bytes, uint64_t length,
+                      bloom_problem problem) {
+    if (!bloom_exchange_has_header(length, DCSO_HEADER_BYTES, "DCSO filter", "Store the whole file",
+                                   problem))
+        return false;
+    if (!dcso_read_header(layout, shape, bytes, problem))
+        return false;
+    uint64_t row_bytes = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    if (length - DCSO_HEADER_BYTES < row_bytes)
+        return bloom_fail(problem,
+                          "are cut off: there are %" PRIu64 ", their header says at least %" PRIu64
+                          ". Store the whole file",
+                          length, DCSO_HEADER_BYTES + row_bytes);
+    *row = (struct bloom_row){bytes + DCSO_HEADER_BYTES, false};
+    return bloom_row_ends(row, shape->bits, "Fetch the file again", problem);
+}
+
+static bool dcso_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
+                         uint64_t *length, bloom_problem problem) {
+    if (!bloom_exchange_has_layout(shape, layout, "DCSO's bloom", problem))
+        return false;
+    if (shape->capacity == 0 || shape->rate == 0)
+        return bloom_fail(
+            problem,
+            "was made for n = 0 keys, and DCSO's bloom has no such filter. Build it for 1");
+    *length = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    return true;
+}
+
+static void dcso_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+    uint64_t rate;
+    memcpy(&rate, &shape->rate, sizeof rate);
+    bloom_store64(bytes, DCSO_FORM);
+    bloom_store64(bytes + DCSO_AT_CAPACITY, shape->capacity);
+    bloom_store64(bytes + DCSO_AT_RATE, rate);
+    bloom_store64(bytes + DCSO_AT_PROBES, shape->probes);
+    bloom_store64(bytes + DCSO_AT_BITS, shape->bits);
+    bloom_store64(bytes + DCSO_AT_COUNT, bloom_exchange_count(shape, payload));
+    bloom_row_write(bytes + DCSO_HEADER_BYTES, false, shape, payload);
+}
+
+const struct bloom_exchange bloom_exchange_dcso = {
+    .name = "dcso",
+    .layout = &bloom_layout_dcso,
+    .read = dcso_read,
+    .measure = dcso_measure,
+    .write = dcso_write,
+};

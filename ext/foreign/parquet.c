@@ -1,0 +1,432 @@
+/* The filters of Apache Parquet: their hashings, layouts and formats.
+ *
+ * Formats `parquet` and `parquet-int32`: the Bloom filter of one column in one row group, as it is
+ * stored in an Apache Parquet file at bloom_filter_offset, or only its bitset.
+ *
+ *   header    BloomFilterHeader in Thrift's compact protocol: 15, then numBytes as a zigzag
+ *             varint, then 1c 1c 00 00 three times (blocks, XXH64, no compression), then 00; 15 to
+ *             19 bytes
+ *   bitset    numBytes, a multiple of 32: the payload
+ *
+ * With a header the length is not a multiple of 32, so the two forms cannot be confused. Both are
+ * read; an export writes the header. The bytes do not show what kind of values the column has, so
+ * there are two formats. */
+#include "foreign/exchange.h"
+
+#include "base/bitset.h"
+#include "base/portable.h"
+#include "base/processor_x86.h"
+#include "filter/layouts/classic.h"
+#include "filter/layouts/kernels/kernel.h"
+#include "hash/hashing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#ifdef BLOOM_X86_KERNELS
+#include <immintrin.h>
+#endif
+
+/* Hashings `xxh64` and `xxh64-int32`: XXH64 (Yann Collet) with seed 0, over the bytes that Parquet
+ * has for a value in its PLAIN encoding, without a length.
+ *
+ *              xxh64                                  xxh64-int32
+ *   text       its UTF-8 bytes (BYTE_ARRAY)           none
+ *   bytes      themselves (BYTE_ARRAY, FIXED)         none
+ *   integer    8 bytes, little-endian (INT64)         4 bytes, little-endian (INT32)
+ *   real       8 bytes, IEEE 754 (DOUBLE), also when  equal to such an integer: as that integer
+ *              it is a whole number
+ *
+ * xxh64-int32 has the integers from -2^31 to 2^32 - 1; those from 2^31 on are what unsigned columns
+ * hold.
+ *
+ * github.com/apache/parquet-format, BloomFilter.md; the xxHash specification for XXH64.
+ */
+
+static const uint64_t XXH64_PRIMES[5] = {0x9e3779b185ebca87, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
+                                         0x85ebca77c2b2ae63, 0x27d4eb2f165667c5};
+
+static inline uint64_t xxh64_round(uint64_t lane, uint64_t word) {
+    return bloom_rotate64(lane + word * XXH64_PRIMES[1], 31) * XXH64_PRIMES[0];
+}
+
+static inline uint64_t xxh64_merge(uint64_t hash, uint64_t lane) {
+    return (hash ^ xxh64_round(0, lane)) * XXH64_PRIMES[0] + XXH64_PRIMES[3];
+}
+
+static inline uint64_t xxh64_take8(uint64_t hash, uint64_t word) {
+    return bloom_rotate64(hash ^ xxh64_round(0, word), 27) * XXH64_PRIMES[0] + XXH64_PRIMES[3];
+}
+
+static inline uint64_t xxh64_take4(uint64_t hash, uint32_t word) {
+    return bloom_rotate64(hash ^ word * XXH64_PRIMES[0], 23) * XXH64_PRIMES[1] + XXH64_PRIMES[2];
+}
+
+static inline uint64_t xxh64_finish(uint64_t hash) {
+    hash = (hash ^ hash >> 33) * XXH64_PRIMES[1];
+    hash = (hash ^ hash >> 29) * XXH64_PRIMES[2];
+    return hash ^ hash >> 32;
+}
+
+static uint64_t xxh64(const uint8_t *bytes, size_t length) {
+    enum { STRIPE = 32, LANES = 4 };
+    uint64_t hash = XXH64_PRIMES[4];
+    size_t left = length;
+    if (left >= STRIPE) {
+        uint64_t lanes[LANES] = {XXH64_PRIMES[0] + XXH64_PRIMES[1], XXH64_PRIMES[1], 0,
+                                 0 - XXH64_PRIMES[0]};
+        for (; left >= STRIPE; left -= STRIPE, bytes += STRIPE)
+            for (unsigned i = 0; i < LANES; i++)
+                lanes[i] = xxh64_round(lanes[i], bloom_load64(bytes + 8 * i));
+        hash = bloom_rotate64(lanes[0], 1) + bloom_rotate64(lanes[1], 7) +
+               bloom_rotate64(lanes[2], 12) + bloom_rotate64(lanes[3], 18);
+        for (unsigned i = 0; i < LANES; i++)
+            hash = xxh64_merge(hash, lanes[i]);
+    }
+    hash += length;
+    for (; left >= 8; left -= 8, bytes += 8)
+        hash = xxh64_take8(hash, bloom_load64(bytes));
+    if (left >= 4) {
+        hash = xxh64_take4(hash, bloom_load32(bytes));
+        left -= 4;
+        bytes += 4;
+    }
+    for (; left > 0; left--, bytes++)
+        hash = bloom_rotate64(hash ^ *bytes * XXH64_PRIMES[4], 11) * XXH64_PRIMES[0];
+    return xxh64_finish(hash);
+}
+
+static void xxh64_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
+    (void)seed;
+    words[0] = xxh64(bytes, length);
+}
+
+static bool xxh64_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
+    (void)seed;
+    words[0] = xxh64_finish(xxh64_take8(XXH64_PRIMES[4] + 8, (uint64_t)key));
+    return true;
+}
+
+static bool xxh64_integer32(const uint64_t seed[2], int64_t key, uint64_t *words) {
+    (void)seed;
+    words[0] = xxh64_finish(xxh64_take4(XXH64_PRIMES[4] + 4, (uint32_t)key));
+    return key >= INT32_MIN && key <= UINT32_MAX;
+}
+
+const struct bloom_hashing bloom_hashing_xxh64 = {
+    .name = "xxh64",
+    .keys = "text, BLOBs and numbers",
+    .number = 7,
+    .words = 1,
+    .bytes = xxh64_bytes,
+    .integer = xxh64_integer,
+    .reals = BLOOM_REALS_BITS,
+};
+
+const struct bloom_hashing bloom_hashing_xxh64_int32 = {
+    .name = "xxh64-int32",
+    .keys = "whole numbers from -2147483648 to 4294967295",
+    .number = 8,
+    .words = 1,
+    .integer = xxh64_integer32,
+};
+
+/* Layouts `parquet` and `parquet-int32`: the split block Bloom filter of Apache Parquet.
+ *
+ * The payload is a row of z blocks of 32 bytes, each of eight 32-bit words, little-endian. With v
+ * the word of a key's hash (XXH64), x its low half and SALT eight odd factors:
+ *
+ *   block     floor((v >> 32) * z / 2^32)
+ *   in word i (0 to 7)   bit (x * SALT[i], 32 bits) >> 27
+ *
+ * So k is always 8. The two layouts differ only in how integers are hashed: as 8 bytes for INT64
+ * columns, as 4 bytes for INT32.
+ *
+ * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
+ * Bloom Filters", 2007, and the filters of Apache Impala. */
+
+enum {
+    PARQUET_NUMBER = 11,
+    PARQUET_WORDS = 8, /* of 32 bits in a block; a key has one bit in each */
+    PARQUET_BLOCK_BYTES = 32,
+    PARQUET_BLOCK_BITS = 8 * PARQUET_BLOCK_BYTES
+};
+
+/* Writers make 32 bytes to 128 MiB; readers of bare blocks may hold more. The number of blocks has
+ * 32 bits. */
+#define PARQUET_BITS_MAXIMUM (UINT64_C(1) << 40)
+#define PARQUET_BITS_LEAST UINT64_C(256)
+#define PARQUET_BITS_MOST (UINT64_C(1) << 30)
+
+static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
+    0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
+
+/* The number of bits before it is rounded to a power of two: 8 n / -ln(z). z is the share of zeros
+ * that a word may have, 1 - p^(1/8), computed as 1 - e^(-ln(1/p) / 8). */
+static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
+    struct bloom_rounded log = bloom_rounded_log(bloom_rounded_double(shape->rate));
+    log.exponent -= 3;
+    struct bloom_rounded keys = bloom_rounded_integer(bloom_foreign_keys(shape));
+    keys.exponent += 3;
+    return bloom_rounded_over(keys, bloom_rounded_log(bloom_rounded_share(log)));
+}
+
+/* Sizes a filter as every writer of Parquet does. Its bits are a power of two. */
+static bool parquet_size(struct bloom_shape *shape, bloom_problem problem) {
+    uint64_t wanted = bloom_rounded_floor(parquet_bits(shape));
+    uint64_t bits = PARQUET_BITS_LEAST;
+    while (bits < wanted && bits < PARQUET_BITS_MOST)
+        bits *= 2;
+    shape->bits = bits;
+    shape->probes = PARQUET_WORDS;
+    (void)problem;
+    return true;
+}
+
+static bool parquet_valid(const struct bloom_shape *shape, bloom_problem problem) {
+    if (shape->probes == PARQUET_WORDS && shape->bits <= PARQUET_BITS_MAXIMUM &&
+        (shape->extra[0] | shape->extra[1]) == 0)
+        return true;
+    return bloom_fail(problem,
+                      "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further "
+                      "parameters" BLOOM_MADE_WRONGLY,
+                      shape->layout->name);
+}
+
+/* With half as many blocks a key is in block floor(block / 2), with the same bits. */
+static void parquet_halve(uint8_t *payload, uint64_t bytes) {
+    for (uint64_t at = 0; at < bytes / 2; at += 4) {
+        uint64_t from = at / PARQUET_BLOCK_BYTES * PARQUET_BLOCK_BYTES + at;
+        bloom_store32(payload + at, bloom_load32(payload + from) |
+                                        bloom_load32(payload + from + PARQUET_BLOCK_BYTES));
+    }
+}
+
+static inline size_t parquet_block_at(const struct bloom_shape *shape, uint64_t word) {
+    uint64_t block = (word >> 32) * (shape->bits / PARQUET_BLOCK_BITS) >> 32;
+    return (size_t)block * PARQUET_BLOCK_BYTES;
+}
+
+static inline uint32_t parquet_mask(uint64_t word, unsigned i) {
+    return UINT32_C(1) << ((uint32_t)word * PARQUET_SALT[i] >> 27);
+}
+
+/* Defines the members name_check and name_check_many of a kernel that has name_find. `with` is what
+ * both begin with. */
+#define PARQUET_KERNEL(with, name)                                                                 \
+    static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
+                                 uint64_t word) {                                                  \
+        return name##_find(shape, payload + parquet_block_at(shape, word), &word, true);           \
+    }                                                                                              \
+    static with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,    \
+                                       const uint64_t *words, size_t count, uint8_t *found) {      \
+        bloom_find_each(shape, payload, words, count, found, PARQUET_BLOCK_BYTES,                  \
+                        parquet_block_at, name##_find, true);                                      \
+    }                                                                                              \
+    static_assert((int)PARQUET_BLOCK_BYTES <= (int)BLOOM_BLOCK_BYTES, "one line is prefetched")
+
+static inline bool parquet_portable_find(const struct bloom_shape *shape, const uint8_t *block,
+                                         const uint64_t *words, bool few) {
+    uint32_t missing = 0;
+    (void)shape, (void)few;
+    for (unsigned i = 0; i < PARQUET_WORDS; i++)
+        missing |= parquet_mask(words[0], i) & ~bloom_load32(block + 4 * i);
+    return missing == 0;
+}
+
+PARQUET_KERNEL(, parquet_portable);
+
+static const struct bloom_kernel PARQUET_PORTABLE = {
+    .name = "portable",
+    .check = parquet_portable_check,
+    .check_many = parquet_portable_check_many,
+};
+
+#ifdef BLOOM_X86_KERNELS
+#define WITH_PARQUET_AVX2 __attribute__((target("avx2")))
+
+/* One register holds a block, one the eight masks. */
+WITH_PARQUET_AVX2 static inline bool parquet_avx2_find(const struct bloom_shape *shape,
+                                                       const uint8_t *block, const uint64_t *words,
+                                                       bool few) {
+    const __m256i salt = _mm256_loadu_si256((const __m256i *)(const void *)PARQUET_SALT);
+    __m256i product = _mm256_mullo_epi32(_mm256_set1_epi32((int)(uint32_t)words[0]), salt);
+    __m256i mask = _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
+    (void)shape, (void)few;
+    return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), mask) != 0;
+}
+
+PARQUET_KERNEL(WITH_PARQUET_AVX2, parquet_avx2);
+
+static const struct bloom_kernel PARQUET_AVX2 = {
+    .name = "avx2",
+    .supported = bloom_processor_has_avx2,
+    .check = parquet_avx2_check,
+    .check_many = parquet_avx2_check_many,
+};
+#endif
+
+const struct bloom_kernel *const bloom_parquet_kernels[] = {
+#ifdef BLOOM_X86_KERNELS
+    &PARQUET_AVX2,
+#endif
+    &PARQUET_PORTABLE,
+    NULL,
+};
+
+static struct bloom_kernel_choice parquet_kernel = {bloom_parquet_kernels, NULL};
+
+static inline void parquet_set(const struct bloom_shape *shape, uint8_t *block,
+                               const uint64_t *words) {
+    (void)shape;
+    for (unsigned i = 0; i < PARQUET_WORDS; i++)
+        bloom_store32(block + 4 * i, bloom_load32(block + 4 * i) | parquet_mask(words[0], i));
+}
+
+static void parquet_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
+                        size_t count) {
+    bloom_set_each(shape, payload, words, count, PARQUET_BLOCK_BYTES, parquet_block_at,
+                   parquet_set);
+}
+
+static bool parquet_check(const struct bloom_shape *shape, const uint8_t *payload,
+                          const uint64_t *words) {
+    return bloom_kernel(&parquet_kernel)->check(shape, payload, words[0]) != 0;
+}
+
+static void parquet_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                               const uint64_t *words, size_t count, uint8_t *found) {
+    bloom_kernel(&parquet_kernel)->check_many(shape, payload, words, count, found);
+}
+
+/* count: a key sets one bit in each word of its block, so it leaves a bit zero with probability 1 -
+ * 1 / (32 z). rate: an absent key falls into each block with equal probability, and finds its bit
+ * set in each word with a probability equal to that word's fill. */
+static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
+                                              const uint8_t *payload) {
+    struct bloom_estimate estimate = {0};
+    uint64_t blocks = shape->bits / PARQUET_BLOCK_BITS;
+    for (uint64_t i = 0; i < blocks; i++) {
+        double found = 1;
+        for (unsigned j = 0; j < PARQUET_WORDS; j++, payload += 4) {
+            unsigned ones = bloom_popcount64(bloom_load32(payload));
+            estimate.ones += ones;
+            found *= ones / 32.0;
+        }
+        estimate.rate += found;
+    }
+    estimate.rate /= (double)blocks;
+    estimate.fill = (double)estimate.ones / (double)shape->bits;
+    estimate.count = log1p(-estimate.fill) / log1p(-1 / (32 * (double)blocks));
+    return estimate;
+}
+
+#define PARQUET_LAYOUT(layout_name, value_hashing)                                                 \
+    {                                                                                              \
+        .name = layout_name, .hashing = &value_hashing, .number = PARQUET_NUMBER, .hash_words = 1, \
+        .probes_maximum = PARQUET_WORDS, .bits_multiple = PARQUET_BLOCK_BITS,                      \
+        .size = parquet_size, .valid = parquet_valid, .add = parquet_add, .check = parquet_check,  \
+        .check_many = parquet_check_many, .unite = bloom_bitset_union,                             \
+        .intersect = bloom_bitset_intersect, .halve = parquet_halve, .estimate = parquet_estimate, \
+    }
+
+const struct bloom_layout bloom_layout_parquet = PARQUET_LAYOUT("parquet", bloom_hashing_xxh64);
+const struct bloom_layout bloom_layout_parquet_int32 =
+    PARQUET_LAYOUT("parquet-int32", bloom_hashing_xxh64_int32);
+
+enum { PARQUET_HEADER_MOST = 1 + 5 + 13 };
+
+static const uint8_t PARQUET_FILE[] = {'P', 'A', 'R', '1'};
+static const uint8_t PARQUET_FIELDS[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
+
+/* Writes the only header that a filter of this size has, and returns its length. */
+static size_t parquet_header(uint64_t size, uint8_t header[PARQUET_HEADER_MOST]) {
+    size_t at = 0;
+    uint64_t zigzag = 2 * size;
+    header[at++] = 0x15;
+    for (; zigzag > 0x7f; zigzag >>= 7)
+        header[at++] = (uint8_t)(zigzag | 0x80);
+    header[at++] = (uint8_t)zigzag;
+    memcpy(header + at, PARQUET_FIELDS, sizeof PARQUET_FIELDS);
+    return at + sizeof PARQUET_FIELDS;
+}
+
+/* Returns the number of bytes before the bitset, or UINT64_MAX when the bytes are neither form. */
+static uint64_t parquet_before(const uint8_t *bytes, uint64_t length) {
+    uint64_t before = length % PARQUET_BLOCK_BYTES;
+    uint8_t header[PARQUET_HEADER_MOST];
+    if (before == 0)
+        return 0;
+    bool is_header = length - before <= INT32_MAX &&
+                     parquet_header(length - before, header) == before &&
+                     memcmp(bytes, header, (size_t)before) == 0;
+    return is_header ? before : UINT64_MAX;
+}
+
+static bool parquet_read(const struct bloom_layout *layout, struct bloom_shape *shape,
+                         struct bloom_row *row, const uint8_t *bytes, uint64_t length,
+                         bloom_problem problem) {
+    if (length >= 2 * sizeof PARQUET_FILE &&
+        memcmp(bytes, PARQUET_FILE, sizeof PARQUET_FILE) == 0 &&
+        memcmp(bytes + length - sizeof PARQUET_FILE, PARQUET_FILE, sizeof PARQUET_FILE) == 0)
+        return bloom_fail(
+            problem, "are a whole Parquet file. Cut out the filter of one column and row group, at "
+                     "bloom_filter_offset with bloom_filter_length");
+    uint64_t before = parquet_before(bytes, length);
+    if (length < PARQUET_BLOCK_BYTES || before == UINT64_MAX ||
+        length - before > PARQUET_BITS_MAXIMUM / 8)
+        return bloom_fail(
+            problem,
+            "are no Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
+            "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
+            "of whole blocks of 32. Take bloom_filter_length bytes at bloom_filter_offset",
+            length);
+    *shape = (struct bloom_shape){
+        .layout = layout, .probes = PARQUET_WORDS, .bits = (length - before) * 8};
+    *row = (struct bloom_row){bytes + before, false};
+    return true;
+}
+
+static bool parquet_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
+                            uint64_t *length, bloom_problem problem) {
+    uint8_t header[PARQUET_HEADER_MOST];
+    uint64_t size = bloom_payload_bytes(shape);
+    if (shape->layout != layout)
+        return bloom_fail(problem,
+                          "has layout %s, which is not the layout of this format. Build it with "
+                          "layout %s",
+                          shape->layout->name, layout->name);
+    if (size > INT32_MAX)
+        return bloom_fail(problem,
+                          "has %" PRIu64
+                          " bytes of bits, but Parquet counts them with 31 bits. Build "
+                          "several filters",
+                          size);
+    *length = size + parquet_header(size, header);
+    return true;
+}
+
+static void parquet_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+    uint8_t header[PARQUET_HEADER_MOST];
+    uint64_t size = bloom_payload_bytes(shape);
+    size_t before = parquet_header(size, header);
+    memcpy(bytes, header, before);
+    bloom_row_write(bytes + before, false, shape, payload);
+}
+
+const struct bloom_exchange bloom_exchange_parquet = {
+    .name = "parquet",
+    .layout = &bloom_layout_parquet,
+    .read = parquet_read,
+    .measure = parquet_measure,
+    .write = parquet_write,
+};
+
+const struct bloom_exchange bloom_exchange_parquet_int32 = {
+    .name = "parquet-int32",
+    .layout = &bloom_layout_parquet_int32,
+    .read = parquet_read,
+    .measure = parquet_measure,
+    .write = parquet_write,
+};

@@ -1,0 +1,267 @@
+/* The filters of Apache Spark: their hashing, layouts and format.
+ *
+ * Format `spark`: what org.apache.spark.util.sketch.BloomFilter.writeTo writes and readFrom reads,
+ * in Java, Scala or Python. Everything is big-endian:
+ *
+ *   version 1   version 2
+ *    0           0     4   version
+ *    4           4     4   k, signed
+ *                8     4   seed, signed
+ *    8          12     4   words, signed, so 1 to 2^31 - 1
+ *   12          16         the words of 64 bits: bit b is bit b & 63 of word b >> 6
+ *
+ * Version 1 is layout spark1, version 2, which is Spark's own from release 4.1 on, spark2. n and p
+ * are not stored. Spark reads whatever follows the version, no words and no hashes included; here
+ * those are refused.
+ */
+#include "foreign/exchange.h"
+#include "foreign/words.h"
+
+#include "base/portable.h"
+#include "base/version.h"
+#include "filter/layouts/classic.h"
+#include "hash/hashing.h"
+
+#include <inttypes.h>
+
+/* Hashing `spark`: the two 32-bit hashes of org.apache.spark.util.sketch.BloomFilter, as one word:
+ * h1 in its low half, h2 in its high one.
+ *
+ *   text      putString: its UTF-8 bytes
+ *   bytes     putBinary: themselves
+ *   integer   putLong: its 8 bytes, little-endian, so that these bytes as a BLOB are the same key
+ *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension,
+ *             because hosts such as JavaScript have no other numbers. Other reals have no
+ *             key, because Spark has no rule for them
+ *
+ * H(key, seed) is MurmurHash3 x86 32 (Austin Appleby, public domain, 2011) except for the end: each
+ * of the last 1 to 3 bytes, sign-extended to 32 bits, is mixed in like a full block. h1 = H(key,
+ * seed), h2 = H(key, h1). The seed is the low half of the first word of the header's extra bytes.
+ */
+
+static inline uint32_t spark_rotate(uint32_t value, int count) {
+    return value << count | value >> (32 - count);
+}
+
+static inline uint32_t spark_mix(uint32_t hash, uint32_t block) {
+    block = spark_rotate(block * 0xcc9e2d51, 15) * 0x1b873593;
+    return spark_rotate(hash ^ block, 13) * 5 + 0xe6546b64;
+}
+
+static inline uint32_t spark_finish(uint32_t hash, uint32_t length) {
+    hash ^= length;
+    hash = (hash ^ hash >> 16) * 0x85ebca6b;
+    hash = (hash ^ hash >> 13) * 0xc2b2ae35;
+    return hash ^ hash >> 16;
+}
+
+static uint32_t spark_hash(const uint8_t *bytes, size_t length, uint32_t seed) {
+    uint32_t hash = seed;
+    size_t left = length;
+    /* Four words a turn: the end of a long loop is mispredicted. */
+    for (; left >= 16; left -= 16, bytes += 16) {
+        hash = spark_mix(hash, bloom_load32(bytes));
+        hash = spark_mix(hash, bloom_load32(bytes + 4));
+        hash = spark_mix(hash, bloom_load32(bytes + 8));
+        hash = spark_mix(hash, bloom_load32(bytes + 12));
+    }
+    for (; left >= 4; left -= 4, bytes += 4)
+        hash = spark_mix(hash, bloom_load32(bytes));
+    for (; left > 0; left--)
+        hash = spark_mix(hash, (*bytes++ ^ 0x80U) - 0x80U);
+    return spark_finish(hash, (uint32_t)length);
+}
+
+static inline uint32_t spark_hash_integer(uint64_t key, uint32_t seed) {
+    return spark_finish(spark_mix(spark_mix(seed, (uint32_t)key), (uint32_t)(key >> 32)), 8);
+}
+
+static void spark_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
+    uint32_t first = spark_hash(bytes, length, (uint32_t)seed[0]);
+    words[0] = (uint64_t)spark_hash(bytes, length, first) << 32 | first;
+}
+
+static bool spark_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
+    uint32_t first = spark_hash_integer((uint64_t)key, (uint32_t)seed[0]);
+    words[0] = (uint64_t)spark_hash_integer((uint64_t)key, first) << 32 | first;
+    return true;
+}
+
+const struct bloom_hashing bloom_hashing_spark = {
+    .name = "spark",
+    .keys = "text, BLOBs and whole numbers",
+    .number = 4,
+    .words = 1,
+    .bytes = spark_bytes,
+    .integer = spark_integer,
+};
+
+/* Layouts `spark1` and `spark2`: k bits anywhere in the filter, where Spark's BloomFilterImpl
+ * (every release since 2.0) and BloomFilterImplV2 (since 4.1) put them.
+ *
+ * With h1 and h2 the two 32-bit hashes of a key, and ~ the complement of every bit:
+ *
+ *   spark1   for i = 1 to k: c = h1 + i * h2 (32 bits, signed); bit (c < 0 ? ~c : c) mod m
+ *   spark2   c = h1 (signed) * (2^31 - 1); k times: c += h2 (signed; 64 bits),
+ *            bit (c < 0 ? ~c : c) mod m
+ *
+ * m is a multiple of 64. spark2 has a seed of 32 bits, the low half of the first extra word of the
+ * header; the rest is zero.
+ *
+ * c of spark1 has 31 bits: beyond 2^31 (256 MiB) a filter has bits that no key ever sets.
+ *
+ * org.apache.spark.util.sketch.BloomFilterImpl and BloomFilterImplV2 for the rules.
+ */
+
+enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8 };
+
+static bool spark_valid_bits(const struct bloom_shape *shape, bloom_problem problem) {
+    if (shape->bits <= BLOOM_FOREIGN_JAVA_BITS)
+        return true;
+    return bloom_fail(problem,
+                      "is invalid: layout %s has at most 2^31 - 1 words" BLOOM_MADE_WRONGLY,
+                      shape->layout->name);
+}
+
+static bool spark1_valid(const struct bloom_shape *shape, bloom_problem problem) {
+    if ((shape->extra[0] | shape->extra[1]) == 0)
+        return spark_valid_bits(shape, problem);
+    return bloom_fail(problem, "is invalid: layout spark1 has no seed" BLOOM_MADE_WRONGLY);
+}
+
+static bool spark2_valid(const struct bloom_shape *shape, bloom_problem problem) {
+    if (shape->extra[0] <= UINT32_MAX && shape->extra[1] == 0)
+        return spark_valid_bits(shape, problem);
+    return bloom_fail(problem,
+                      "is invalid: layout spark2 has a seed of 32 bits" BLOOM_MADE_WRONGLY);
+}
+
+/* The low 32 bits as a signed number, in two's complement of 64 bits. */
+static inline uint64_t spark_widened(uint64_t word) {
+    return ((word & UINT32_MAX) ^ UINT64_C(0x80000000)) - UINT64_C(0x80000000);
+}
+
+static inline struct bloom_walk spark2_begin(const uint64_t *words) {
+    return (struct bloom_walk){.at = spark_widened(words[0]) * INT32_MAX,
+                               .step = spark_widened(words[0] >> 32)};
+}
+
+static inline uint64_t spark2_step(struct bloom_walk *walk) {
+    walk->at += walk->step;
+    return walk->at > INT64_MAX ? ~walk->at : walk->at;
+}
+
+BLOOM_WALK_MEMBERS(spark1, 1, bloom_walk32_begin, bloom_walk32_step);
+BLOOM_WALK_MEMBERS(spark2, 1, spark2_begin, spark2_step);
+
+const struct bloom_layout bloom_layout_spark1 = {
+    .name = "spark1",
+    .hashing = &bloom_hashing_spark,
+    .number = SPARK1_NUMBER,
+    .hash_words = 1,
+    .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
+    .bits_multiple = BLOOM_WORD_BITS,
+    .size = bloom_foreign_size_as_guava,
+    .valid = spark1_valid,
+    BLOOM_WALK_LAYOUT(spark1),
+};
+
+const struct bloom_layout bloom_layout_spark2 = {
+    .name = "spark2",
+    .hashing = &bloom_hashing_spark,
+    .number = SPARK2_NUMBER,
+    .hash_words = 1,
+    .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
+    .bits_multiple = BLOOM_WORD_BITS,
+    .size = bloom_foreign_size_as_guava,
+    .valid = spark2_valid,
+    BLOOM_WALK_LAYOUT(spark2),
+};
+
+enum { SPARK_AT_PROBES = 4, SPARK_AT_SEED = 8, SPARK_VERSIONS = 2 };
+
+/* By version. */
+static const struct {
+    const struct bloom_layout *layout;
+    uint8_t header_bytes; /* the last four of which are the number of words */
+} SPARK_FORMS[SPARK_VERSIONS + 1] = {
+    {NULL, 12}, {&bloom_layout_spark1, 12}, {&bloom_layout_spark2, 16}};
+
+static bool spark_read(const struct bloom_layout *layout, struct bloom_shape *shape,
+                       struct bloom_row *row, const uint8_t *bytes, uint64_t length,
+                       bloom_problem problem) {
+    uint32_t version = length >= 4 ? bloom_load32_big(bytes) : 0;
+    if (!bloom_exchange_is_plain(bytes, length, problem))
+        return false;
+    if (length >= 4 && (version < 1 || version > SPARK_VERSIONS))
+        return bloom_fail(
+            problem,
+            "are no Spark filter that release %s of this extension knows: they begin with "
+            "version %" PRIu32 ", known are 1 and 2. Write the filter with "
+            "BloomFilter.writeTo or get a newer release",
+            BLOOM_RELEASE, version);
+    uint64_t header = SPARK_FORMS[version].header_bytes;
+    if (!bloom_exchange_has_header(length, header, "Spark filter",
+                                   "Store all that BloomFilter.writeTo writes", problem))
+        return false;
+    uint32_t probes = bloom_load32_big(bytes + SPARK_AT_PROBES);
+    uint32_t words = bloom_load32_big(bytes + header - 4);
+    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM)
+        return bloom_fail(problem,
+                          "say %" PRId64
+                          " hashes per key, which must be 1 to %d. Write the filter again "
+                          "with BloomFilter.writeTo",
+                          bloom_signed32(probes), BLOOM_FOREIGN_PROBES_MAXIMUM);
+    if (!bloom_exchange_words_fit(words, "Spark", problem))
+        return false;
+    if (!bloom_exchange_has_length(length, header + (uint64_t)words * BLOOM_WORD_BYTES,
+                                   "Store exactly what BloomFilter.writeTo writes", problem))
+        return false;
+    *shape = (struct bloom_shape){.layout = SPARK_FORMS[version].layout,
+                                  .probes = probes,
+                                  .bits = (uint64_t)words * BLOOM_WORD_BITS};
+    if (version == 2)
+        shape->extra[0] = bloom_load32_big(bytes + SPARK_AT_SEED);
+    *row = (struct bloom_row){bytes + header, true};
+    (void)layout;
+    return bloom_exchange_probes_fit(shape, problem);
+}
+
+static uint32_t spark_version(const struct bloom_layout *layout) {
+    uint32_t version = SPARK_VERSIONS;
+    while (version > 0 && SPARK_FORMS[version].layout != layout)
+        version--;
+    return version;
+}
+
+static bool spark_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
+                          uint64_t *length, bloom_problem problem) {
+    uint32_t version = spark_version(shape->layout);
+    (void)layout;
+    if (version == 0)
+        return bloom_fail(
+            problem,
+            "has layout %s, which Spark does not know. Build it with layout spark1, or spark2 "
+            "for Spark 4.1 and newer",
+            shape->layout->name);
+    *length = SPARK_FORMS[version].header_bytes + bloom_payload_bytes(shape);
+    return true;
+}
+
+static void spark_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+    uint32_t version = spark_version(shape->layout);
+    uint8_t header = SPARK_FORMS[version].header_bytes;
+    bloom_store32_big(bytes, version);
+    bloom_store32_big(bytes + SPARK_AT_PROBES, shape->probes);
+    if (version == 2)
+        bloom_store32_big(bytes + SPARK_AT_SEED, (uint32_t)shape->extra[0]);
+    bloom_store32_big(bytes + header - 4, (uint32_t)(shape->bits / BLOOM_WORD_BITS));
+    bloom_row_write(bytes + header, true, shape, payload);
+}
+
+const struct bloom_exchange bloom_exchange_spark = {
+    .name = "spark",
+    .read = spark_read,
+    .measure = spark_measure,
+    .write = spark_write,
+};
