@@ -195,10 +195,11 @@ static int read_parameters(struct bloom_shape *shape, double p, const char *opti
     bloom_number_text(number, p, 6);
     return shape->layout->exact
                ? interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                                "layout %s is exact: p must be 0, not %s", shape->layout->name,
-                                number)
+                                "p is %s. Pass 0, because layout %s is exact", number,
+                                shape->layout->name)
                : interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                                "p must be between 0 and 1 (0.01 is 1 %%), not %s", number);
+                                "p is %s. Pass a number between 0 and 1, for example 0.01 for 1 %%",
+                                number);
 }
 
 /* Fails because a layout does not support an action. */
@@ -343,7 +344,7 @@ static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom
         bloom_number_text(words, key->value.real, 15);
         break;
     default:
-        snprintf(words, BLOOM_QUOTE_SIZE, "a key of type %d", (int)key->type);
+        snprintf(words, BLOOM_QUOTE_SIZE, "of type %d", (int)key->type);
     }
 }
 
@@ -367,9 +368,10 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
     if (shape->keying.rule != NULL)
         return interface_fail(problem, SQLITE_BLOOM_NO_KEY, function,
                               "the key, %s, is not a URL. Leave it out", found);
-    return interface_fail(problem, SQLITE_BLOOM_NO_KEY, function,
-                          "the key: layout %s takes %s, not %s", layout->name,
-                          layout->hashing->keys, found);
+    return interface_fail(
+        problem, SQLITE_BLOOM_NO_KEY, function,
+        "the key is %s, but the keys of layout %s are %s. Convert it, or leave it out", found,
+        layout->name, layout->hashing->keys);
 }
 
 /* --- Checking --- */
@@ -608,7 +610,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
     *made = NULL;
     if (count == 0)
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                              "expected at least one filter");
+                              "there is no filter. Pass at least one");
     for (size_t i = 0; i < count; i++)
         if (!bloom_merge_offered(kind, filters[i]->shape.layout))
             return not_offered(filters[i]->shape.layout,
@@ -628,7 +630,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
                    ? interface_no_memory(problem, function)
                    : interface_fail(problem, SQLITE_BLOOM_DIFFERENT, function,
                                     "filter %" PRIu64 " differs from the first filter (first and "
-                                    "filter %" PRIu64 ": %s); make them with the same parameters",
+                                    "filter %" PRIu64 ": %s). Make them with the same parameters",
                                     (uint64_t)taken, (uint64_t)taken, reason);
     }
     filter->shape = merge.shape;
@@ -691,8 +693,8 @@ static int status_of_building(enum bloom_built built, const struct bloom_shape *
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, function, "%s", reason);
     case BLOOM_BUILD_NO_SEED:
         return interface_fail(problem, SQLITE_BLOOM_CHOSEN_KEYS, function,
-                              "no filter of layout %s can be made of these keys: they were chosen "
-                              "against it; give %s salt of 32 random hexadecimal digits, as in "
+                              "cannot make a filter of layout %s, because the keys were chosen "
+                              "against it. Give %s salt of 32 random hexadecimal digits, as in "
                               "\"layout=%s, salt=...\"",
                               shape->layout->name, shape->keying.salted ? "another" : "a",
                               shape->layout->name);
@@ -750,8 +752,8 @@ static const struct bloom_exchange *read_format_name(const char *name, char *pro
     const struct bloom_exchange *format = bloom_exchange_by_name(name, strlen(name));
     if (format == NULL) {
         bloom_exchange_list(names, sizeof names);
-        interface_fail(problem, SQLITE_BLOOM_REFUSED, function, "format must be one of %s, not %s",
-                       names, bloom_quote(quoted, name, strlen(name)));
+        interface_fail(problem, SQLITE_BLOOM_REFUSED, function, "format is %s. Pass one of %s",
+                       bloom_quote(quoted, name, strlen(name)), names);
     }
     return format;
 }
@@ -769,9 +771,10 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
     /* Check this first, because bytes without a header could be anything, including a filter of
      * ours. */
     if (bloom_filter_read(&shape, from, length, reason))
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
-                              "the bytes are a filter of ours already; open them without an "
-                              "import");
+        return interface_fail(
+            problem, SQLITE_BLOOM_REFUSED, __func__,
+            "the bytes are a filter of this library already. Open them without an "
+            "import");
     if (!bloom_exchange_read(exchange, &shape, from, length, reason))
         return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, __func__, "the bytes %s", reason);
     struct sqlite_bloom_filter *made = filter_begin(memory);
@@ -802,7 +805,8 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
         return SQLITE_BLOOM_OK;
     if (needed > room)
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
-                              "there is room for %" PRIu64 " bytes, but %" PRIu64 " are needed",
+                              "there is room for %" PRIu64 " bytes, but %" PRIu64
+                              " are needed. Pass a larger buffer",
                               (uint64_t)room, needed);
     exchange->write(&filter->shape, filter->payload, bytes);
     return SQLITE_BLOOM_OK;

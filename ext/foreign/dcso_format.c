@@ -40,13 +40,14 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
     if (flags == 2)
         return bloom_fail(
             problem,
-            "have version 2, which is poppy's own and no DCSO filter. Make the filter with "
+            "have version 2, which is poppy's own and not a DCSO filter. Make the filter with "
             "poppy's version 1");
     if (flags != DCSO_FORM)
-        return bloom_fail(problem,
-                          "are no DCSO filter that is known: they begin with the flags %016" PRIx64
-                          ", a filter of version 1 has %016x. Write it with a current release",
-                          flags, (unsigned)DCSO_FORM);
+        return bloom_fail(
+            problem,
+            "are not a DCSO filter that is known: they begin with the flags %016" PRIx64
+            ", but a filter of version 1 has %016x. Write it with a current release",
+            flags, (unsigned)DCSO_FORM);
     *shape = (struct bloom_shape){.layout = &bloom_layout_dcso, .capacity = capacity, .bits = bits};
     memcpy(&shape->rate, &rate, sizeof rate);
     if (capacity < 1 || capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
@@ -54,7 +55,7 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
         char number[BLOOM_NUMBER_SIZE];
         return bloom_fail(
             problem,
-            "are damaged: their header says n = %" PRIu64 " and p = %s, n must be 1 to "
+            "are damaged: their header says n = %" PRIu64 " and p = %s, but n must be 1 to "
             "%" PRIu64 ", p between 0 and 1. Fetch the file again",
             capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
     }
@@ -62,7 +63,8 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
         bits > BLOOM_BITS_MAXIMUM)
         return bloom_fail(problem,
                           "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
-                          " bits, there must be 1 to %d and 1 to %" PRIu64 ". Fetch the file again",
+                          " bits, but there must be 1 to %d and 1 to %" PRIu64
+                          ". Fetch the file again",
                           probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
     shape->probes = (uint32_t)probes;
     return bloom_exchange_probes_fit(shape, problem);
@@ -79,8 +81,8 @@ static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *b
     uint64_t row = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
     if (length - DCSO_HEADER_BYTES < row)
         return bloom_fail(problem,
-                          "are cut off: there are %" PRIu64 ", their header says at least %" PRIu64
-                          ". Store the whole file",
+                          "are cut off: there are %" PRIu64
+                          ", but their header says at least %" PRIu64 ". Store the whole file",
                           length, DCSO_HEADER_BYTES + row);
     uint64_t last = bloom_load64(bytes + DCSO_HEADER_BYTES + row - BLOOM_WORD_BYTES);
     if (shape->bits % BLOOM_WORD_BITS != 0 && last >> (shape->bits % BLOOM_WORD_BITS) != 0)

@@ -86,8 +86,8 @@ static bool redis_read(unsigned form, struct bloom_shape *shape, const uint8_t *
     if (options != REDIS_SCALING && options != REDIS_NONSCALING)
         return bloom_fail(
             problem,
-            "are no filter of RedisBloom 2.2 or newer: their header says options %" PRIu32
-            ", known are 5 and 13. Join all chunks of BF.SCANDUMP, the first one first",
+            "are not a filter of RedisBloom 2.2 or newer: their header says options %" PRIu32
+            ", but known are 5 and 13. Join all chunks of BF.SCANDUMP, the first one first",
             options);
     if (links != 1)
         return bloom_fail(problem,

@@ -77,7 +77,7 @@ static bool redisbloom_valid(const struct bloom_shape *shape, bloom_problem prob
         return true;
     return bloom_fail(
         problem,
-        "is invalid: the options in its header are none that RedisBloom has" BLOOM_MADE_WRONGLY);
+        "is invalid: its header has options that RedisBloom does not know" BLOOM_MADE_WRONGLY);
 }
 
 static inline struct bloom_walk redisbloom_begin(const uint64_t *words) {
