@@ -87,9 +87,8 @@ class Newcomer:
         self.assertNotIn("apt-get install", tests)
         self.assertIn("skipped: pkg-config is not installed", tests)
         self.succeeds(self.type("make", "install", text=""))
-        load = re.search(r"After `make install`[^`]*`PREFIX=folder`\), `(\.load \S+)`",
-                         README.replace("\n", " "))[1]
-        loads = f"{load}\nSELECT bloom_version();\n"
+        path = re.search(r"`(/\S+)`, after `make install` as root", README)[1]
+        loads = f".load {path}\nSELECT bloom_version();\n"
         self.assertRegex(self.succeeds(self.type("sh", "-ec", "cd / && sqlite3", text=loads)),
                          "^bloom ")
         self.succeeds(self.type("make", "help", text=""))
