@@ -146,11 +146,13 @@ static int read_parameters(struct bloom_shape *shape, double p, const char *opti
     shape->rate = p;
     bloom_number_text(number, p, 6);
     if (shape->layout->exact && p != 0)
-        return report_fail(report, SQLITE_BLOOM_REFUSED, "layout %s is exact: p must be 0, not %s",
-                           shape->layout->name, number);
+        return report_fail(report, SQLITE_BLOOM_REFUSED,
+                           "p is %s. Pass 0, because layout %s is exact", number,
+                           shape->layout->name);
     if (!shape->layout->exact && !(p > 0 && p < 1))
         return report_fail(report, SQLITE_BLOOM_REFUSED,
-                           "p must be between 0 and 1 (0.01 is 1 %%), not %s", number);
+                           "p is %s. Pass a number between 0 and 1, for example 0.01 for 1 %%",
+                           number);
     return SQLITE_BLOOM_OK;
 }
 
@@ -255,7 +257,7 @@ static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom
     else if (key->type == SQLITE_BLOOM_REAL)
         bloom_number_text(words, key->value.real, 15);
     else
-        snprintf(words, BLOOM_QUOTE_SIZE, "a key of type %d", (int)key->type);
+        snprintf(words, BLOOM_QUOTE_SIZE, "of type %d", (int)key->type);
 }
 
 /* The words of a key that is to be added to a filter of that shape; a shape without bits has room
@@ -278,8 +280,10 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
     if (shape->keying.rule != NULL)
         return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key, %s, is not a URL. Leave it out",
                            found);
-    return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key: layout %s takes %s, not %s",
-                       layout->name, layout->hashing->keys, found);
+    return report_fail(
+        report, SQLITE_BLOOM_NO_KEY,
+        "the key is %s, but the keys of layout %s are %s. Convert it, or leave it out", found,
+        layout->name, layout->hashing->keys);
 }
 
 /* --- Checking --- */
@@ -496,7 +500,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
     bloom_problem reason;
     *made = NULL;
     if (count == 0)
-        return report_fail(report, SQLITE_BLOOM_REFUSED, "expected at least one filter");
+        return report_fail(report, SQLITE_BLOOM_REFUSED, "there is no filter. Pass at least one");
     for (size_t i = 0; i < count; i++)
         if (!bloom_merge_offered(kind, filters[i]->shape.layout))
             return report_not_offered(report, filters[i]->shape.layout,
@@ -512,7 +516,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
                ? report_no_memory(report)
                : report_fail(report, SQLITE_BLOOM_DIFFERENT,
                              "filter %" PRIu64 " differs from the first filter (first and "
-                             "filter %" PRIu64 ": %s); make them with the same parameters",
+                             "filter %" PRIu64 ": %s). Make them with the same parameters",
                              (uint64_t)taken, (uint64_t)taken, reason);
 }
 
@@ -574,8 +578,8 @@ static int status_of_building(enum bloom_built built, const struct bloom_shape *
         return report_fail(report, SQLITE_BLOOM_REFUSED, "%s", reason);
     case BLOOM_BUILD_NO_SEED:
         return report_fail(report, SQLITE_BLOOM_CHOSEN_KEYS,
-                           "no filter of layout %s can be made of these keys: they were chosen "
-                           "against it; give %s salt of 32 random hexadecimal digits, as in "
+                           "cannot make a filter of layout %s, because the keys were chosen "
+                           "against it. Give %s salt of 32 random hexadecimal digits, as in "
                            "\"layout=%s, salt=...\"",
                            shape->layout->name, shape->keying.salted ? "another" : "a",
                            shape->layout->name);
@@ -637,8 +641,8 @@ static const struct bloom_exchange *read_format_name(const char *name,
     const struct bloom_exchange *format = bloom_exchange_by_name(name, strlen(name));
     if (format == NULL) {
         bloom_exchange_list(names, sizeof names);
-        report_fail(report, SQLITE_BLOOM_REFUSED, "format must be one of %s, not %s", names,
-                    bloom_quote(quoted, name, strlen(name)));
+        report_fail(report, SQLITE_BLOOM_REFUSED, "format is %s. Pass one of %s",
+                    bloom_quote(quoted, name, strlen(name)), names);
     }
     return format;
 }
@@ -659,8 +663,9 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
     /* Check this first, because bytes without a header could be anything, including a filter of
      * ours. */
     if (bloom_filter_read(&shape, from, length, reason))
-        return report_fail(&report, SQLITE_BLOOM_REFUSED,
-                           "the bytes are a filter of ours already; open them without an import");
+        return report_fail(
+            &report, SQLITE_BLOOM_REFUSED,
+            "the bytes are a filter of this library already. Open them without an import");
     if (!bloom_exchange_read(exchange, &shape, &row, from, length, reason))
         return report_fail(&report, SQLITE_BLOOM_NOT_A_FILTER, "the bytes %s", reason);
     uint8_t *made = bloom_allocate(&own, bloom_filter_bytes(&shape));
@@ -687,7 +692,8 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
         return SQLITE_BLOOM_OK;
     if (needed > room)
         return report_fail(&report, SQLITE_BLOOM_REFUSED,
-                           "there is room for %" PRIu64 " bytes, but %" PRIu64 " are needed",
+                           "there is room for %" PRIu64 " bytes, but %" PRIu64
+                           " are needed. Pass a larger buffer",
                            (uint64_t)room, needed);
     exchange->write(&filter->shape, filter->payload, bytes);
     return SQLITE_BLOOM_OK;

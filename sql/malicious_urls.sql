@@ -128,7 +128,7 @@ INSERT INTO new_entries
   SELECT key, entry
     FROM bloom_list('||WWW.blog7.example^' || char(10) || 'hxxp://wiki8[.]example/Photos/' ||
                     char(10) || '@@||good.example^')
-   WHERE key NOT NULL;
+   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
 INSERT INTO new_entries SELECT key, key FROM allowed LIMIT 1;
 BEGIN;
 INSERT INTO malicious SELECT key, entry FROM new_entries;

@@ -98,7 +98,7 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
     if (length < BLOOM_HEADER_BYTES)
         return bloom_fail(problem,
                           "is cut off: it has %" PRIu64
-                          " bytes, its header alone has %d. Store it whole",
+                          " bytes, but its header alone has %d. Store it whole",
                           length, BLOOM_HEADER_BYTES);
     if (memcmp(header, MAGIC, sizeof MAGIC) != 0)
         return bloom_fail(problem,
@@ -118,7 +118,7 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
     if (header[AT_LINES] == 1 && length < BLOOM_HEADER_BYTES_MAXIMUM)
         return bloom_fail(problem,
                           "is cut off: it has %" PRIu64
-                          " bytes, its header alone has %d. Store it whole",
+                          " bytes, but its header alone has %d. Store it whole",
                           length, BLOOM_HEADER_BYTES_MAXIMUM);
     if (checksum(header) != bloom_load64(header + AT_CHECKSUM))
         return bloom_fail(problem, "is damaged: the checksum of its header is wrong" BLOOM_RESTORE);
@@ -195,19 +195,19 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     if (shape->probes < 1 || shape->probes > shape->layout->probes_maximum)
         return bloom_fail(problem,
                           "is invalid: its header says %" PRIu32
-                          " hashes, layout %s has 1 to %" PRIu32 BLOOM_MADE_WRONGLY,
+                          " hashes, but layout %s has 1 to %" PRIu32 BLOOM_MADE_WRONGLY,
                           shape->probes, shape->layout->name, shape->layout->probes_maximum);
     if (shape->bits < 1 || shape->bits > BLOOM_BITS_MAXIMUM ||
         shape->bits % shape->layout->bits_multiple != 0)
         return bloom_fail(
             problem,
-            "is invalid: its header says %" PRIu64 " bits, layout %s has a multiple of %" PRIu32
+            "is invalid: its header says %" PRIu64 " bits, but layout %s has a multiple of %" PRIu32
             " up to %" PRIu64 BLOOM_MADE_WRONGLY,
             shape->bits, shape->layout->name, shape->layout->bits_multiple, BLOOM_BITS_MAXIMUM);
     if (!bloom_shape_probes_fit(shape))
         return bloom_fail(problem,
                           "is invalid: its header says %" PRIu32 " hashes for %" PRIu64
-                          " bits, more than 255 need as many bits" BLOOM_MADE_WRONGLY,
+                          " bits, but more than 255 need as many bits" BLOOM_MADE_WRONGLY,
                           shape->probes, shape->bits);
     /* There is no sign, not even of zero, because one filter has one form. The comparison is false
      * for a NaN. */
@@ -225,7 +225,7 @@ bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint
     if (length != bloom_filter_bytes(shape))
         return bloom_fail(problem,
                           "was cut off or extended: it has %" PRIu64
-                          " bytes, its header says %" PRIu64 ". Store it whole",
+                          " bytes, but its header says %" PRIu64 ". Store it whole",
                           length, bloom_filter_bytes(shape));
     if (shape->bits % 8 != 0 && ((const uint8_t *)bytes)[length - 1] >> (shape->bits % 8) != 0)
         return bloom_fail(problem, "is damaged: bits are set beyond its last" BLOOM_RESTORE);

@@ -60,13 +60,13 @@ void bloom_layout_list_keying(char *text, size_t size, const char *conjunction) 
 
 bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem) {
     if (capacity > BLOOM_CAPACITY_MAXIMUM)
-        return bloom_fail(problem, "n must be at most %" PRIu64 ", not %" PRIu64,
-                          BLOOM_CAPACITY_MAXIMUM, capacity);
+        return bloom_fail(problem, "n is %" PRIu64 ". Pass at most %" PRIu64, capacity,
+                          BLOOM_CAPACITY_MAXIMUM);
     if (shape->layout->exact) {
         shape->rate = 0;
     } else if (!(shape->rate > 0 && shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
-        return bloom_fail(problem, "p must be between 0 and 1, not %s",
+        return bloom_fail(problem, "p is %s. Pass a number between 0 and 1",
                           bloom_number_text(number, shape->rate, 6));
     }
     shape->capacity = capacity;

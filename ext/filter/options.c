@@ -37,7 +37,7 @@ bool bloom_text_is(struct bloom_text text, const char *word) {
 
 int bloom_option_wrong(bloom_problem problem, const char *expectation, struct bloom_text value) {
     char quoted[BLOOM_QUOTE_SIZE];
-    bloom_fail(problem, "%s, not %s", expectation, bloom_quote(quoted, value.start, value.length));
+    bloom_fail(problem, expectation, bloom_quote(quoted, value.start, value.length));
     return BLOOM_OPTION_WRONG;
 }
 
@@ -107,16 +107,16 @@ int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
         *type = named;
     if (named > BLOOM_KEY_AS_IT_IS && type == NULL) {
         bloom_fail(problem,
-                   "key=%s is for filter tables, whose column has a type. Here cast what you add "
-                   "and ask, as in CAST(x AS %s)",
+                   "key=%s is for filter tables, whose column has a type. Cast the keys "
+                   "instead, as in CAST(x AS %s)",
                    bloom_key_type_name(named), bloom_key_type_name(named));
         return BLOOM_OPTION_WRONG;
     }
     keying->rule = bloom_key_rule_by_name(value.start, value.length);
     if (named > BLOOM_KEY_AS_IT_IS || keying->rule != NULL)
         return BLOOM_OPTION_READ;
-    snprintf(expectation, sizeof expectation, "key must be %sa key rule: ",
-             type != NULL ? "TEXT, INTEGER, REAL, NUMERIC or BLOB, or " : "");
+    snprintf(expectation, sizeof expectation, "key is %%s. Write one of %s",
+             type != NULL ? "TEXT, INTEGER, REAL, NUMERIC, BLOB, " : "");
     bloom_key_rule_list(expectation + strlen(expectation),
                         sizeof expectation - strlen(expectation));
     return bloom_option_wrong(problem, expectation, value);
@@ -162,19 +162,26 @@ int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keyi
     return BLOOM_OPTION_WRONG;
 }
 
+/* Returns the key rule whose name occurs in a text, as in 'key:url' or 'urls', or NULL. */
+static const struct bloom_key_rule *rule_within(struct bloom_text text) {
+    const struct bloom_key_rule *rule = NULL;
+    for (size_t length = text.length < 30 ? text.length : 0; length > 0 && rule == NULL; length--)
+        for (size_t at = 0; at + length <= text.length && rule == NULL; at++)
+            rule = bloom_key_rule_by_name(text.start + at, length);
+    return rule;
+}
+
 static int value_layout(void *target, struct bloom_text value, bloom_problem problem) {
     struct bloom_shape *shape = target;
-    char names[BLOOM_EXPECTATION_SIZE] = "layout must be one of ";
+    char names[BLOOM_EXPECTATION_SIZE] = "layout is %s. Write one of ";
     shape->layout = bloom_layout_by_name(value.start, value.length);
     if (shape->layout != NULL)
         return BLOOM_OPTION_READ;
-    const struct bloom_key_rule *rule = bloom_key_rule_by_name(value.start, value.length);
-    if (rule != NULL) {
-        bloom_fail(problem, "'%s' is a key rule and not a layout. Write key=%s", rule->name,
-                   rule->name);
-        return BLOOM_OPTION_WRONG;
-    }
-    bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
+    const struct bloom_key_rule *rule = rule_within(value);
+    if (rule != NULL)
+        snprintf(names, sizeof names, "%%s is not a layout. Write key=%s", rule->name);
+    else
+        bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
     return bloom_option_wrong(problem, names, value);
 }
 

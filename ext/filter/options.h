@@ -42,8 +42,8 @@ int bloom_options_read(const struct bloom_option *options, const char *list, str
 /* Returns true when a text is that word, in any case. */
 bool bloom_text_is(struct bloom_text text, const char *word);
 
-/* Writes "EXPECTATION, not 'value'" and returns BLOOM_OPTION_WRONG. An expectation of this size
- * leaves room for the value. */
+/* Writes the expectation, which has a %s for the value in quotes, and returns BLOOM_OPTION_WRONG.
+ * An expectation of this size leaves room for the value. */
 enum { BLOOM_EXPECTATION_SIZE = BLOOM_PROBLEM_SIZE - BLOOM_QUOTE_SIZE - 8 };
 int bloom_option_wrong(bloom_problem problem, const char *expectation, struct bloom_text value);
 

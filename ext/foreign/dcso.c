@@ -124,13 +124,14 @@ static bool dcso_read_header(const struct bloom_layout *layout, struct bloom_sha
     if (flags == 2)
         return bloom_fail(
             problem,
-            "have version 2, which is poppy's own and no DCSO filter. Make the filter with "
+            "have version 2, which is poppy's own and not a DCSO filter. Make the filter with "
             "poppy's version 1");
     if (flags != DCSO_FORM)
-        return bloom_fail(problem,
-                          "are no DCSO filter that is known: they begin with the flags %016" PRIx64
-                          ", a filter of version 1 has %016x. Write it with a current release",
-                          flags, (unsigned)DCSO_FORM);
+        return bloom_fail(
+            problem,
+            "are not a DCSO filter that is known: they begin with the flags %016" PRIx64
+            ", but a filter of version 1 has %016x. Write it with a current release",
+            flags, (unsigned)DCSO_FORM);
     *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .bits = bits};
     memcpy(&shape->rate, &rate, sizeof rate);
     if (capacity < 1 || capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
@@ -138,7 +139,7 @@ static bool dcso_read_header(const struct bloom_layout *layout, struct bloom_sha
         char number[BLOOM_NUMBER_SIZE];
         return bloom_fail(
             problem,
-            "are damaged: their header says n = %" PRIu64 " and p = %s, n must be 1 to "
+            "are damaged: their header says n = %" PRIu64 " and p = %s, but n must be 1 to "
             "%" PRIu64 ", p between 0 and 1. Fetch the file again",
             capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
     }
@@ -146,7 +147,8 @@ static bool dcso_read_header(const struct bloom_layout *layout, struct bloom_sha
         bits > BLOOM_BITS_MAXIMUM)
         return bloom_fail(problem,
                           "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
-                          " bits, there must be 1 to %d and 1 to %" PRIu64 ". Fetch the file again",
+                          " bits, but there must be 1 to %d and 1 to %" PRIu64
+                          ". Fetch the file again",
                           probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
     shape->probes = (uint32_t)probes;
     return bloom_exchange_probes_fit(shape, problem);
@@ -163,8 +165,8 @@ static bool dcso_read(const struct bloom_layout *layout, struct bloom_shape *sha
     uint64_t row_bytes = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
     if (length - DCSO_HEADER_BYTES < row_bytes)
         return bloom_fail(problem,
-                          "are cut off: there are %" PRIu64 ", their header says at least %" PRIu64
-                          ". Store the whole file",
+                          "are cut off: there are %" PRIu64
+                          ", but their header says at least %" PRIu64 ". Store the whole file",
                           length, DCSO_HEADER_BYTES + row_bytes);
     *row = (struct bloom_row){bytes + DCSO_HEADER_BYTES, false};
     return bloom_row_ends(row, shape->bits, "Fetch the file again", problem);

@@ -83,7 +83,7 @@ bool bloom_exchange_has_header(uint64_t length, uint64_t header, const char *fil
                                const char *advice, bloom_problem problem) {
     return length >= header || bloom_fail(problem,
                                           "are cut off: there are %" PRIu64
-                                          ", the header of a %s alone has %" PRIu64 ". %s",
+                                          ", but the header of a %s alone has %" PRIu64 ". %s",
                                           length, filter, header, advice);
 }
 
@@ -91,7 +91,7 @@ bool bloom_exchange_has_length(uint64_t length, uint64_t expected, const char *a
                                bloom_problem problem) {
     return length == expected || bloom_fail(problem,
                                             "were cut off or extended: there are %" PRIu64
-                                            ", their header says %" PRIu64 ". %s",
+                                            ", but their header says %" PRIu64 ". %s",
                                             length, expected, advice);
 }
 
@@ -112,7 +112,8 @@ bool bloom_exchange_is_plain(const uint8_t *bytes, uint64_t length, bloom_proble
 bool bloom_exchange_words_fit(uint32_t words, const char *system, bloom_problem problem) {
     return (words >= 1 && words <= INT32_MAX) ||
            bloom_fail(problem,
-                      "are damaged: they say %" PRId64 " words of 64 bits, a %s filter has 1 to "
+                      "are damaged: they say %" PRId64
+                      " words of 64 bits, but a %s filter has 1 to "
                       "%" PRId32 ". Write the filter again with BloomFilter.writeTo",
                       bloom_signed32(words), system, INT32_MAX);
 }
@@ -123,7 +124,7 @@ bool bloom_exchange_probes_fit(const struct bloom_shape *shape, bloom_problem pr
     return bloom_fail(
         problem,
         "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
-        " bits, more than 255 need as many bits. Write them again where they come from",
+        " bits, but more than 255 need as many bits. Write them again where they come from",
         shape->probes, shape->bits);
 }
 

@@ -112,7 +112,7 @@ static bool go_read_header(const struct bloom_layout *layout, struct bloom_shape
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
         bits > BLOOM_BITS_MAXIMUM)
         return bloom_fail(problem,
-                          "are no filter of bits-and-blooms: their header says %" PRIu64
+                          "are not a filter of bits-and-blooms: their header says %" PRIu64
                           " hashes and %" PRIu64 " bits. There must be 1 to %d and 1 to %" PRIu64
                           ". Write the filter with WriteTo or MarshalBinary",
                           probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
@@ -123,7 +123,7 @@ static bool go_read_header(const struct bloom_layout *layout, struct bloom_shape
         *row_bits = bloom_load64(bytes + GO_AT_LENGTH);
     if (bloom_words_of(*row_bits) != bloom_words_of(bits))
         return bloom_fail(problem,
-                          "are no filter of bits-and-blooms: their header says %" PRIu64
+                          "are not a filter of bits-and-blooms: their header says %" PRIu64
                           " bits, but a row of %" PRIu64
                           ". Write the filter with WriteTo or MarshalBinary",
                           bits, bloom_load64_big(bytes + GO_AT_LENGTH));

@@ -177,9 +177,9 @@ static bool guava_read(const struct bloom_layout *layout, struct bloom_shape *sh
     if (bytes[0] >= GUAVA_STRATEGIES)
         return bloom_fail(
             problem,
-            "are no Guava filter that release %s of this extension knows: the strategy in "
-            "their first byte "
-            "is %u, known are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64). Write the "
+            "are not a Guava filter that release %s of this extension knows: the strategy in "
+            "their first byte is %u, but known are 0 (MURMUR128_MITZ_32) and 1 "
+            "(MURMUR128_MITZ_64). Write the "
             "filter with "
             "BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, bytes[0]);
@@ -190,7 +190,7 @@ static bool guava_read(const struct bloom_layout *layout, struct bloom_shape *sh
     if (bytes[GUAVA_AT_PROBES] == 0)
         return bloom_fail(
             problem,
-            "are damaged: they say 0 hashes per key, a Guava filter has 1 to %d. Write the "
+            "are damaged: they say 0 hashes per key, but a Guava filter has 1 to %d. Write the "
             "filter again with "
             "BloomFilter.writeTo",
             BLOOM_CLASSIC_PROBES_MAXIMUM);

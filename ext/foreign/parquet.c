@@ -378,7 +378,7 @@ static bool parquet_read(const struct bloom_layout *layout, struct bloom_shape *
         length - before > PARQUET_BITS_MAXIMUM / 8)
         return bloom_fail(
             problem,
-            "are no Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
+            "are not a Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
             "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
             "of whole blocks of 32. Take bloom_filter_length bytes at bloom_filter_offset",
             length);

@@ -163,7 +163,7 @@ static bool redisbloom_valid(const struct bloom_shape *shape, bloom_problem prob
         return true;
     return bloom_fail(
         problem,
-        "is invalid: the options in its header are none that RedisBloom has" BLOOM_MADE_WRONGLY);
+        "is invalid: its header has options that RedisBloom does not know" BLOOM_MADE_WRONGLY);
 }
 
 static inline struct bloom_walk redisbloom_begin(const uint64_t *words) {
@@ -254,8 +254,8 @@ static bool redis_read(const struct bloom_layout *layout, struct bloom_shape *sh
     if (options != REDIS_SCALING && options != REDIS_NONSCALING)
         return bloom_fail(
             problem,
-            "are no filter of RedisBloom 2.2 or newer: their header says options %" PRIu32
-            ", known are 5 and 13. Join all chunks of BF.SCANDUMP, the first one first",
+            "are not a filter of RedisBloom 2.2 or newer: their header says options %" PRIu32
+            ", but known are 5 and 13. Join all chunks of BF.SCANDUMP, the first one first",
             options);
     if (links != 1)
         return bloom_fail(problem,

@@ -196,8 +196,8 @@ static bool spark_read(const struct bloom_layout *layout, struct bloom_shape *sh
     if (length >= 4 && (version < 1 || version > SPARK_VERSIONS))
         return bloom_fail(
             problem,
-            "are no Spark filter that release %s of this extension knows: they begin with "
-            "version %" PRIu32 ", known are 1 and 2. Write the filter with "
+            "are not a Spark filter that release %s of this extension knows: they begin with "
+            "version %" PRIu32 ", but known are 1 and 2. Write the filter with "
             "BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, version);
     uint64_t header = SPARK_FORMS[version].header_bytes;

@@ -224,7 +224,10 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
     *rate = sqlite3_value_double(value);
     if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *rate > 0 && *rate < 1)
         return true;
-    refuse_number(context, "p", value, "Give a number between 0 and 1, for example 0.01 for 1 %");
+    refuse_number(context, "p", value,
+                  type == SQLITE_NULL
+                      ? "Give a number between 0 and 1, because only layout bitmap has no p"
+                      : "Give a number between 0 and 1, for example 0.01 for 1 %");
     return false;
 }
 

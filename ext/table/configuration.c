@@ -38,7 +38,7 @@ static int read_integer(const struct reader *to, struct bloom_text value, uint64
 static int read_capacity(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct reader *to = target;
     return read_integer(to, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->growth.capacity,
-                        "capacity must be a whole number from 1 to 1099511627776", problem);
+                        "capacity is %s. Write a whole number from 1 to 1099511627776", problem);
 }
 
 static int read_generations(void *target, struct bloom_text value,
@@ -46,7 +46,7 @@ static int read_generations(void *target, struct bloom_text value,
     struct reader *to = target;
     uint64_t generations = 1;
     int code = read_integer(to, value, 2, BLOOM_GENERATIONS_MAXIMUM, &generations,
-                            "generations must be a whole number from 2 to 64", problem);
+                            "generations is %s. Write a whole number from 2 to 64", problem);
     to->growth.generations = (unsigned)generations;
     return code;
 }
@@ -57,7 +57,9 @@ static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PR
     int code = bloom_sql_literal(to->connection, value.start, value.length, rate);
     return code != SQLITE_OK || (*rate > 0 && *rate < 1)
                ? code
-               : bloom_option_wrong(problem, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
+               : bloom_option_wrong(
+                     problem,
+                     "fpr is %s. Write a number between 0 and 1, for example 0.01 for 1 %%", value);
 }
 
 static int read_growth(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
@@ -69,7 +71,7 @@ static int read_growth(void *target, struct bloom_text value, char problem[BLOOM
             to->growth.mode = (enum bloom_growth_mode)i;
             return SQLITE_OK;
         }
-    return bloom_option_wrong(problem, "growth must be on, off or error", value);
+    return bloom_option_wrong(problem, "growth is %s. Write on, off or error", value);
 }
 
 static int read_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
@@ -78,7 +80,7 @@ static int read_layout(void *target, struct bloom_text value, char problem[BLOOM
     to->growth.layout = layout;
     if (layout != NULL && layout->blocks != NULL)
         return SQLITE_OK;
-    return bloom_option_wrong(problem, "layout of a filter table must be blocked or counting",
+    return bloom_option_wrong(problem, "layout is %s. Write blocked or counting for a filter table",
                               value);
 }
 

@@ -98,9 +98,9 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     int code = sqlite3_declare_vtab(connection, declaration);
     sqlite3_free(declaration);
     if (code != SQLITE_OK)
-        *error =
-            sqlite3_mprintf("bloom: a filter table cannot be called %s: %s. Choose another name",
-                            bloom_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
+        *error = sqlite3_mprintf("bloom: a filter table cannot be called %s, because one of its "
+                                 "columns is. Choose another name",
+                                 bloom_quote(quoted, name, strlen(name)));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (code == SQLITE_OK)
@@ -235,10 +235,11 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     struct table *table = table_of(base);
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
         if (sqlite3_stricmp(name, TAKEN[i]) == 0)
-            return table_error(table,
-                               "a filter table cannot be called %s, because one of its columns is. "
-                               "Choose another name",
-                               name);
+            return table_error(
+                table,
+                "a filter table cannot be called '%s', because one of its columns is. "
+                "Choose another name",
+                name);
     int code = bloom_database_enter(&table->database);
     if (code == SQLITE_OK)
         code = bloom_database_rename_table(&table->database, name);

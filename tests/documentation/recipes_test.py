@@ -281,6 +281,13 @@ class Demo(TreeTest):
         self.assertEqual(printed.splitlines()[0], f"The list: {path}")
         self.assertEqual(figures["distinct keys"], 1)
 
+    def test_a_rule_with_a_condition_blocks_no_visit(self):
+        path = self.write(b"||a.example^\n||b.example^$domain=c.example|d.example\n"
+                          b"||e.example^$script\n||f.example^$script,1p\n")
+        figures, _ = self.figures(URLS=path)
+        self.assertEqual(figures["Adblock rule with a condition"], 2)
+        self.assertEqual(figures["distinct keys"], 2)
+
     def test_a_listed_url_among_the_visits_is_no_false_positive(self):
         path = self.write(b"shop0.example\n")  # of all harmless visits but the look-alike
         run = self.tree.demo(URLS=path, VISITS="20")

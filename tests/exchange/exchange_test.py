@@ -210,8 +210,8 @@ class Exchange(WithExtension):
         self.assertEqual(
             self.value("SELECT bloom_check(filter, 'abc') AND again = bytes FROM received"), 1)
         self.refused(
-            "bloom_import: the bytes (argument 1) are cut off: there are 0, the header of a Guava"
-            " filter alone has 6. Store all that BloomFilter.writeTo writes",
+            "bloom_import: the bytes (argument 1) are cut off: there are 0, but the header of a "
+            "Guava filter alone has 6. Store all that BloomFilter.writeTo writes",
             "INSERT INTO received(bytes) VALUES (x'') RETURNING 1")
 
     def test_a_large_filter(self):
@@ -240,8 +240,8 @@ class Layout(WithExtension):
         self.refused(f"bloom_agg: {self.ONLY}", "SELECT bloom_agg(1, NULL, 0.01, 'classic32')")
 
     def test_it_is_not_offered(self):
-        with self.assertRaisesRegex(apsw.SQLError, "layout must be one of 'blocked', 'classic', "
-                                    ".*, not 'classic64'$") as caught:
+        with self.assertRaisesRegex(apsw.SQLError, "bloom_new: layout is 'classic64'. "
+                                    "Write one of 'blocked', ") as caught:
             self.value("SELECT bloom_new(10, 0.01, 'classic64')")
         self.assertNotIn("'classic32'", str(caught.exception))
 
@@ -252,8 +252,8 @@ class Layout(WithExtension):
         header[16] = 65
         header[56:] = struct.pack("<Q", guava_form.pages.murmur3(bytes(header[:56]))[0])
         self.refused(
-            "bloom_check: argument 1 is invalid: its header says 65 bits, layout"
-            " classic32 has a multiple of 64 up to 4503599627370496. Ask whoever wrote it to write"
+            "bloom_check: argument 1 is invalid: its header says 65 bits, but"
+            " layout classic32 has a multiple of 64 up to 4503599627370496. Ask whoever wrote it to write"
             " it again", CHECK,
             bytes(header) + bytes(9),
             1)
@@ -266,34 +266,34 @@ class Refusals(WithExtension):
     def test_other_lengths(self):
         for data in (b"", STRINGS[:5]):
             self.import_refused(
-                f"are cut off: there are {len(data)}, the header of a Guava filter alone has 6. "
-                "Store all that BloomFilter.writeTo writes", data)
+                f"are cut off: there are {len(data)}, but the header of a Guava filter alone has "
+                "6. Store all that BloomFilter.writeTo writes", data)
         for data in (STRINGS[:6], STRINGS[:-1], STRINGS + b"\0"):
             self.import_refused(
-                f"were cut off or extended: there are {len(data)}, their header says 22. "
+                f"were cut off or extended: there are {len(data)}, but their header says 22. "
                 "Store exactly what BloomFilter.writeTo writes", data)
 
     def test_negative_and_zero_counts(self):
         for words in (0, -1, -2, -(2**31), -(2**31) + 1):
             self.import_refused(
-                f"are damaged: they say {words} words of 64 bits, a Guava filter has 1 to"
+                f"are damaged: they say {words} words of 64 bits, but a Guava filter has 1 to"
                 " 2147483647. Write the filter again with BloomFilter.writeTo",
                 struct.pack(">bBi", 1, 7, words) + bytes(16))
 
     def test_unknown_strategies(self):
         for strategy in range(2, 256):
             self.import_refused(
-                "are no Guava filter that release "
+                "are not a Guava filter that release "
                 + self.value("SELECT bloom_version()").split()[1].rstrip(",")
-                + f" of this extension knows: the strategy in their first byte is {strategy}, known"
-                " are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64). Write the filter with"
+                + f" of this extension knows: the strategy in their first byte is {strategy}, but"
+                " known are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64). Write the filter with"
                 " BloomFilter.writeTo or get a newer release",
                 bytes([strategy]) + STRINGS[1:])
 
     def test_no_hashes(self):
         for strategy in (0, 1):
             self.import_refused(
-                "are damaged: they say 0 hashes per key, a Guava filter has 1 to 255. Write the"
+                "are damaged: they say 0 hashes per key, but a Guava filter has 1 to 255. Write the"
                 " filter again with BloomFilter.writeTo",
                 bytes([strategy, 0]) + STRINGS[2:])
             for k in range(1, 256):

@@ -219,9 +219,9 @@ class Made(exchange_test.WithExtension):
                          "SELECT bloom_size(1, 0.9, ?1)", layout)
 
     def test_sizes_beyond_what_a_library_can_count(self):
-        self.refused("bloom_size: n = 1000000000000 at p = 0.01 takes 9585058377408 bits, layout "
-                     "spark2 has at most 137438953408. Make several filters, or one of layout "
-                     "blocked", "SELECT bloom_size(1000000000000, 0.01, 'spark2')")
+        self.refused("bloom_size: n = 1000000000000 at p = 0.01 takes 9585058377408 bits, but "
+                     "layout spark2 has at most 137438953408. Make several filters, or one of "
+                     "layout blocked", "SELECT bloom_size(1000000000000, 0.01, 'spark2')")
         self.refused("bloom_size: p = 1.23457e-301 is less than layout redisbloom can keep: "
                      "1e-300. Ask for layout blocked and a larger p",
                      "SELECT bloom_size(1000, 1.234567e-301, 'redisbloom')")
@@ -495,8 +495,8 @@ class Refusals(exchange_test.WithExtension):
                            "BloomFilter.writeTo instead of ObjectOutputStream",
                            bytes.fromhex("aced0005737200"), "spark")
         for version in (0, 3, 256, 2**31):
-            self.refused_bytes(f"are no Spark filter that release {release} of this extension "
-                               f"knows: they begin with version {version}, known are 1 and 2. "
+            self.refused_bytes(f"are not a Spark filter that release {release} of this extension "
+                               f"knows: they begin with version {version}, but known are 1 and 2. "
                                "Write the filter with BloomFilter.writeTo or get a newer release",
                                struct.pack(">I", version) + good[4:], "spark")
         for k, told in ((0, 0), (-1, -1), (65536, 65536), (-2**31, -2**31)):
@@ -504,44 +504,45 @@ class Refusals(exchange_test.WithExtension):
                                "filter again with BloomFilter.writeTo",
                                good[:4] + struct.pack(">i", k) + good[8:], "spark")
         for words in (0, -1, -2**31):
-            self.refused_bytes(f"are damaged: they say {words} words of 64 bits, a Spark filter "
-                               "has 1 to 2147483647. Write the filter again with "
+            self.refused_bytes(f"are damaged: they say {words} words of 64 bits, but a Spark "
+                               "filter has 1 to 2147483647. Write the filter again with "
                                "BloomFilter.writeTo",
                                good[:8] + struct.pack(">i", words) + good[12:], "spark")
-        self.refused_bytes("are cut off: there are 15, the header of a Spark filter alone has 16. "
-                           "Store all that BloomFilter.writeTo writes",
+        self.refused_bytes("are cut off: there are 15, but the header of a Spark filter alone has "
+                           "16. Store all that BloomFilter.writeTo writes",
                            self.sample("spark2").write()[:15], "spark")
-        self.refused_bytes("are cut off: there are 0, the header of a Spark filter alone has 12. "
-                           "Store all that BloomFilter.writeTo writes", b"", "spark")
-        self.refused_bytes(f"were cut off or extended: there are {len(good) + 3}, their header "
+        self.refused_bytes("are cut off: there are 0, but the header of a Spark filter alone has "
+                           "12. Store all that BloomFilter.writeTo writes", b"", "spark")
+        self.refused_bytes(f"were cut off or extended: there are {len(good) + 3}, but their header "
                            f"says {len(good)}. Store exactly what BloomFilter.writeTo writes",
                            good + b"123", "spark")
 
     def test_dcso(self):
         good = self.sample("dcso").write()
-        self.refused_bytes("have version 2, which is poppy's own and no DCSO filter. Make the "
+        self.refused_bytes("have version 2, which is poppy's own and not a DCSO filter. Make the "
                            "filter with poppy's version 1", b"\2" + good[1:], "dcso")
         for flags, told in ((0, "0000000000000000"), (0x101, "0000000000000101"),
                             (1 | 1 << 63, "8000000000000001"), (3, "0000000000000003")):
-            self.refused_bytes(f"are no DCSO filter that is known: they begin with the flags "
-                               f"{told}, a filter of version 1 has 0000000000000001. Write it with "
-                               "a current release", struct.pack("<Q", flags) + good[8:], "dcso")
+            self.refused_bytes(f"are not a DCSO filter that is known: they begin with the flags "
+                               f"{told}, but a filter of version 1 has 0000000000000001. Write it "
+                               "with a current release", struct.pack("<Q", flags) + good[8:],
+                               "dcso")
         for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
                            (5, -1.234567, "-1.23457"), (5, math.inf, "inf"), (5, math.nan, "nan")):
-            self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}, n must be "
-                               "1 to 1099511627776, p between 0 and 1. Fetch the file again",
+            self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}, but n must "
+                               "be 1 to 1099511627776, p between 0 and 1. Fetch the file again",
                                good[:8] + struct.pack("<Qd", n, p) + good[24:], "dcso")
         for k, m in ((0, 100), (65536, 100), (2**63, 100), (3, 0), (3, 2**52 + 1), (3, 2**64 - 1)):
-            self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits, there "
+            self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits, but there "
                                "must be 1 to 65535 and 1 to 4503599627370496. Fetch the file again",
                                good[:24] + struct.pack("<QQ", k, m) + good[40:], "dcso")
-        self.refused_bytes("are damaged: their header says 300 hashes for 299 bits, more than 255 "
-                           "need as many bits. Write them again where they come from",
+        self.refused_bytes("are damaged: their header says 300 hashes for 299 bits, but more than "
+                           "255 need as many bits. Write them again where they come from",
                            good[:24] + struct.pack("<QQ", 300, 299) + good[40:], "dcso")
-        self.refused_bytes("are cut off: there are 47, the header of a DCSO filter alone has 48. "
-                           "Store the whole file", good[:47], "dcso")
-        self.refused_bytes(f"are cut off: there are {len(good) - 1}, their header says at least "
-                           f"{len(good)}. Store the whole file", good[:-1], "dcso")
+        self.refused_bytes("are cut off: there are 47, but the header of a DCSO filter alone has "
+                           "48. Store the whole file", good[:47], "dcso")
+        self.refused_bytes(f"are cut off: there are {len(good) - 1}, but their header says at "
+                           f"least {len(good)}. Store the whole file", good[:-1], "dcso")
 
     def test_go(self):
         plain = self.sample("go")
@@ -549,16 +550,17 @@ class Refusals(exchange_test.WithExtension):
         self.refused_bytes("are JSON. Write the filter with WriteTo or MarshalBinary instead",
                            b'{"m":1,"k":1,"b":""}', "go")
         for m, k in ((0, 3), (2**52 + 1, 3), (100, 0), (100, 65536)):
-            self.refused_bytes(f"are no filter of bits-and-blooms: their header says {k} hashes "
+            self.refused_bytes(f"are not a filter of bits-and-blooms: their header says {k} hashes "
                                f"and {m} bits. There must be 1 to 65535 and 1 to 4503599627370496. "
                                "Write the filter with WriteTo or MarshalBinary",
                                struct.pack(">QQ", m, k) + good[16:], "go")
-        self.refused_bytes(f"are no filter of bits-and-blooms: their header says {plain.m} bits, "
-                           "but a row of 64. Write the filter with WriteTo or MarshalBinary",
+        self.refused_bytes(f"are not a filter of bits-and-blooms: their header says {plain.m} "
+                           "bits, but a row of 64. Write the filter with WriteTo or MarshalBinary",
                            good[:16] + struct.pack(">Q", 64) + good[24:], "go")
-        self.refused_bytes("are cut off: there are 23, the header of a filter of bits-and-blooms "
-                           "alone has 24. Store all that WriteTo writes", good[:23], "go")
-        self.refused_bytes(f"were cut off or extended: there are {len(good) + 8}, their header "
+        self.refused_bytes("are cut off: there are 23, but the header of a filter of "
+                           "bits-and-blooms alone has 24. Store all that WriteTo writes", good[:23],
+                           "go")
+        self.refused_bytes(f"were cut off or extended: there are {len(good) + 8}, but their header "
                            f"says {len(good)}. Store exactly what WriteTo writes",
                            good + bytes(8), "go")
 
@@ -595,8 +597,8 @@ class Refusals(exchange_test.WithExtension):
             self.assertEqual(self.value(IMPORT, bitset, "parquet")[64:], bitset)
         for data in (b"", good[:-1], good[:5] + b"\x2c" + good[6:], bare[:31], bare + b"\0",
                      b"\x15\x00" + good[3:], good + bytes(32)):
-            self.refused_bytes(f"are no Bloom filter of Parquet: these {len(data)} are neither a "
-                               "header of split blocks, XXH64 and no compression with the bitset "
+            self.refused_bytes(f"are not a Bloom filter of Parquet: these {len(data)} are neither "
+                               "a header of split blocks, XXH64 and no compression with the bitset "
                                "that it announces, nor a bitset of whole blocks of 32. Take "
                                "bloom_filter_length bytes at bloom_filter_offset", data, "parquet")
         for other in ("parquet", "parquet-int32"):
@@ -626,8 +628,8 @@ class Refusals(exchange_test.WithExtension):
                                "room for all keys with BF.RESERVE, so that there is one",
                                changed(8, "I", links), "redisbloom")
         for options in (0, 1, 4, 7, 12, 15):
-            self.refused_bytes("are no filter of RedisBloom 2.2 or newer: their header says "
-                               f"options {options}, known are 5 and 13. Join all chunks of "
+            self.refused_bytes("are not a filter of RedisBloom 2.2 or newer: their header says "
+                               f"options {options}, but known are 5 and 13. Join all chunks of "
                                "BF.SCANDUMP, the first one first",
                                changed(12, "I", options), "redisbloom")
         bits = 8 * (len(good) - 73)
@@ -656,9 +658,9 @@ class Refusals(exchange_test.WithExtension):
                            f"{bits + 32} bits in {bits // 8 + 4} bytes, which no filter of "
                            "RedisBloom has. Dump it again with BF.SCANDUMP", bytes(odd),
                            "redisbloom")
-        self.refused_bytes("are cut off: there are 72, the header of a RedisBloom filter alone has "
-                           "73. Join all chunks of BF.SCANDUMP", good[:72], "redisbloom")
-        self.refused_bytes(f"were cut off or extended: there are {len(good) - 1}, their header "
+        self.refused_bytes("are cut off: there are 72, but the header of a RedisBloom filter alone "
+                           "has 73. Join all chunks of BF.SCANDUMP", good[:72], "redisbloom")
+        self.refused_bytes(f"were cut off or extended: there are {len(good) - 1}, but their header "
                            f"says {len(good)}. Join exactly the chunks of BF.SCANDUMP", good[:-1],
                            "redisbloom")
 
@@ -713,8 +715,8 @@ class Refusals(exchange_test.WithExtension):
                                       "and no further parameters"),
                 ("parquet-int32", 40, b"\1", "is invalid: layout parquet-int32 has 8 hashes, at "
                                              "most 2^40 bits and no further parameters"),
-                ("redisbloom", 44, b"\2", "is invalid: the options in its header are none that "
-                                          "RedisBloom has")):
+                ("redisbloom", 44, b"\2", "is invalid: its header has options that RedisBloom "
+                                          "does not know")):
             self.refused(f"bloom_check: argument 1 {problem}. Ask whoever wrote it "
                          "to write it again", exchange_test.CHECK,
                          with_header(layout, at, value), 1)

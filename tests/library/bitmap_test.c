@@ -157,8 +157,10 @@ static void headers(void) {
     static const char *const WORDS[] = {
         "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap",
         "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap",
-        "is invalid: its header says n = 99 and p = 0 for 100 bits, layout bitmap has n = bits and",
-        "is invalid: its header says n = 100 and p = 0.123457 for 100 bits, layout bitmap has n ="};
+        "is invalid: its header says n = 99 and p = 0 for 100 bits, but layout bitmap has n = bits "
+        "and",
+        "is invalid: its header says n = 100 and p = 0.123457 for 100 bits, but layout bitmap has "
+        "n ="};
     struct bloom_shape shape = bitmap_shape(100), read;
     char problem[BLOOM_PROBLEM_SIZE];
     uint8_t header[BLOOM_HEADER_BYTES];

@@ -36,10 +36,10 @@ static void many_hashes(void) {
         const char *words; /* NULL: they may be */
     } CASES[] = {
         {255, 64, NULL},
-        {256, 64, "says 256 hashes for 64 bits, more than 255 need as many bits"},
+        {256, 64, "says 256 hashes for 64 bits, but more than 255 need as many bits"},
         {300, 300, NULL},
-        {301, 300, "says 301 hashes for 300 bits, more than 255 need as many bits"},
-        {65536, 1 << 17, "says 65536 hashes, layout go has 1 to 65535"},
+        {301, 300, "says 301 hashes for 300 bits, but more than 255 need as many bits"},
+        {65536, 1 << 17, "says 65536 hashes, but layout go has 1 to 65535"},
     };
     for (size_t i = 0; i < COUNT_OF(CASES); i++) {
         struct bloom_shape shape = shape_of("go", CASES[i].probes, CASES[i].bits, 0, 0), read;

@@ -97,9 +97,10 @@ static void salted_filters_are_read(void) {
     for (size_t shorter = 0; shorter < length; shorter++)
         assert_read(filter, shorter, "");
     assert_read(filter, 64,
-                "is cut off: it has 64 bytes, its header alone has 128. Store it whole");
-    assert_read(filter, 128,
-                "was cut off or extended: it has 128 bytes, its header says 192. Store it whole");
+                "is cut off: it has 64 bytes, but its header alone has 128. Store it whole");
+    assert_read(
+        filter, 128,
+        "was cut off or extended: it has 128 bytes, but its header says 192. Store it whole");
     assert_read(filter, length, NULL);
     free(filter);
 }

@@ -48,7 +48,7 @@ static void assert_messages(void) {
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     assert_false(bloom_shape_for(&shape, &bloom_layout_blocked, 1, 1.5, problem));
-    assert_string_equal(problem, "p must be between 0 and 1, not 1.5");
+    assert_string_equal(problem, "p is 1.5. Pass a number between 0 and 1");
     assert_false(bloom_shape_for(&shape, &bloom_layout_blocked, 1, 1e-10, problem));
     assert_string_equal(problem,
                         "a rate of 1e-10 is less than layout blocked can keep for 1 keys. Ask "

@@ -381,13 +381,14 @@ static void classic_refusals(void) {
         const char *words;
     } refused[] = {
         {5, 1.234567e-100,
-         "n = 5 and p = 1.23457e-100 take 332 hashes, layout classic has at most 255. Ask for a "
+         "n = 5 and p = 1.23457e-100 take 332 hashes, but layout classic has at most 255. Ask for "
+         "a "
          "larger p"},
         {1, 0.9012345,
          "n = 1 and p = 0.901235: layout classic, with the size that its own library gives it, "
          "would have no bits. Ask for a smaller p"},
         {UINT64_C(1) << 40, 0.01234567,
-         "n = 1099511627776 at p = 0.0123457 takes 10056651963712 bits, layout classic has at "
+         "n = 1099511627776 at p = 0.0123457 takes 10056651963712 bits, but layout classic has at "
          "most 137438953408. Make several filters, or one of layout blocked"},
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
@@ -412,20 +413,20 @@ static void assert_no_shape(const struct bloom_layout *layout, uint64_t capacity
 static void refused_shapes(void) {
     const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
     for (size_t i = 0; i < COUNT_OF(layouts); i++) {
-        assert_no_shape(layouts[i], 1, 0, "p must be between 0 and 1, not 0");
-        assert_no_shape(layouts[i], 1, -0.0, "p must be between 0 and 1, not -0");
-        assert_no_shape(layouts[i], 1, 1, "p must be between 0 and 1, not 1");
-        assert_no_shape(layouts[i], 1, 1.234567, "p must be between 0 and 1, not 1.23457");
-        assert_no_shape(layouts[i], 1, -0.01, "p must be between 0 and 1, not -0.01");
-        assert_no_shape(layouts[i], 1, INFINITY, "p must be between 0 and 1, not inf");
+        assert_no_shape(layouts[i], 1, 0, "p is 0. Pass a number between 0 and 1");
+        assert_no_shape(layouts[i], 1, -0.0, "p is -0. Pass a number between 0 and 1");
+        assert_no_shape(layouts[i], 1, 1, "p is 1. Pass a number between 0 and 1");
+        assert_no_shape(layouts[i], 1, 1.234567, "p is 1.23457. Pass a number between 0 and 1");
+        assert_no_shape(layouts[i], 1, -0.01, "p is -0.01. Pass a number between 0 and 1");
+        assert_no_shape(layouts[i], 1, INFINITY, "p is inf. Pass a number between 0 and 1");
         assert_no_shape(layouts[i], UINT64_C(1) << 41, 0.01,
-                        "n must be at most 1099511627776, not 2199023255552");
+                        "n is 2199023255552. Pass at most 1099511627776");
         assert_no_shape(layouts[i], UINT64_MAX, 0.01,
-                        "n must be at most 1099511627776, not 18446744073709551615");
+                        "n is 18446744073709551615. Pass at most 1099511627776");
         struct bloom_shape shape;
         char problem[BLOOM_PROBLEM_SIZE] = "";
         assert_false(bloom_shape_for(&shape, layouts[i], 1, NAN, problem));
-        assert_true(strncmp(problem, "p must be between 0 and 1, not ", 31) == 0);
+        assert_true(strncmp(problem, "p is ", 5) == 0);
         assert_false(bloom_shape_for(&shape, layouts[i], 1, 0x1p-1074, problem));
         assert_non_null(strstr(problem, "4.94066e-324"));
     }

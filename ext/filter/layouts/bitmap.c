@@ -32,7 +32,7 @@ static bool bitmap_valid(const struct bloom_shape *shape, bloom_problem problem)
         return true;
     return bloom_fail(problem,
                       "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
-                      " bits, layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
+                      " bits, but layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
                       shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
 }
 

@@ -63,7 +63,7 @@ bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t m
         return true;
     return bloom_fail(problem,
                       "n = %" PRIu64 " at p = %s takes %" PRIu64
-                      " bits, layout %s has at most %" PRIu64
+                      " bits, but layout %s has at most %" PRIu64
                       ". Make several filters, or one of layout blocked",
                       shape->capacity, bloom_number_text(number, shape->rate, 6), bits,
                       shape->layout->name, maximum);
@@ -81,7 +81,7 @@ bool bloom_foreign_size_as_guava(struct bloom_shape *shape, bloom_problem proble
         char number[BLOOM_NUMBER_SIZE];
         return bloom_fail(problem,
                           "n = %" PRIu64 " and p = %s take %" PRIu64
-                          " hashes, layout %s has at most %" PRIu32 ". Ask for a larger p",
+                          " hashes, but layout %s has at most %" PRIu32 ". Ask for a larger p",
                           shape->capacity, bloom_number_text(number, shape->rate, 6), probes,
                           shape->layout->name, shape->layout->probes_maximum);
     }

@@ -102,8 +102,11 @@ async function readLines(next, work) {
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) total += 1;
   await database.run("CREATE TABLE lines(line INTEGER, key TEXT, entry TEXT, note TEXT)");
   await database.run(
+    // A rule that blocks only on some pages has no key here: its host is harmless elsewhere.
     "INSERT INTO lines SELECT line, key, CASE WHEN key IS NULL THEN CAST(entry AS TEXT) END, " +
-      "CASE WHEN key IS NULL THEN note END FROM bloom_list(?)",
+      "CASE WHEN key IS NULL THEN note END FROM (SELECT line, entry, note, " +
+      "CASE WHEN note IS NOT 'Adblock rule with a condition' THEN key END AS key " +
+      "FROM bloom_list(?))",
     [bytes],
     {
       onProgress: ({ inserted }) =>
@@ -184,8 +187,8 @@ function showUnused({ count, keys, rows }) {
     ? `This looks like no list: ${grouped(keys)} of ${counted(keys + count, "line")} ` +
       `${keys === 1 ? "has" : "have"} an entry`
     : count === 1
-      ? "1 line has no entry"
-      : `${grouped(count)} lines have no entry`;
+      ? "1 line is left out"
+      : `${grouped(count)} lines are left out`;
   showTable(
     element("unused-lines"),
     ["line", "as written", "why"],
@@ -472,7 +475,8 @@ function listSql(isWhole) {
   const made = isFilter
     ? `INSERT INTO filters VALUES (${short}, ${file});`
     : `INSERT INTO filters\n  SELECT ${short}, bloom_agg(key, NULL, ${rate}, 'key=${rule}')\n` +
-      `    FROM bloom_list(${file})\n   WHERE key NOT NULL;`;
+      `    FROM bloom_list(${file})\n` +
+      "   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';";
   const most = isWhole ? MOST_COPIED : MOST_SEEN;
   const urls = asked.urls.length > 0 ? asked.urls.slice(0, most) : ["https://example.org/"];
   const more = asked.urls.length - urls.length;

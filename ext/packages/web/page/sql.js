@@ -5,7 +5,7 @@ CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters
   SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url')
     FROM bloom_list('0.0.0.0 evil.example' || char(10) || '||host.example/malware/*')
-   WHERE key NOT NULL;
+   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
 
 CREATE TABLE visits(url TEXT);
 INSERT INTO visits VALUES
