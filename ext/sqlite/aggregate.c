@@ -155,16 +155,14 @@ static bool succeeded(sqlite3_context *context, enum bloom_built built,
     }
 }
 
-/* Adds the key of a row, if it has one. */
-static void take_key(sqlite3_context *context, struct build *build, sqlite3_value *key) {
+/* Adds the key of a row, if it has one. Returns false after failing the function. */
+static bool take_key(sqlite3_context *context, struct bloom_builder *builder, sqlite3_value *key) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_builder *builder = &build->builder;
-    enum bloom_key_added added = bloom_sql_key_to_add(context, 1, key, &builder->shape, words);
-    build->failed =
-        added == BLOOM_KEY_FAILED ||
-        (added == BLOOM_KEY_ADD &&
-         !succeeded(context, bloom_builder_add(builder, words, problem), builder, problem));
+    bool adds;
+    return bloom_sql_key_to_add(context, 1, key, &builder->shape, words, &adds) &&
+           (!adds ||
+            succeeded(context, bloom_builder_add(builder, words, problem), builder, problem));
 }
 
 /* bloom_agg(key [, n [, p [, options]]]), or bloom_agg(key, filter). */
@@ -176,9 +174,8 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
     }
     build->failed = !(build->source == SIZE_UNDECIDED ? begin(context, count, arguments, build)
                       : count > 1 ? same_parameters(context, count, arguments, build)
-                                  : true);
-    if (!build->failed)
-        take_key(context, build, arguments[0]);
+                                  : true) ||
+                    !take_key(context, &build->builder, arguments[0]);
 }
 
 void bloom_sql_agg_final(sqlite3_context *context) {

@@ -294,38 +294,38 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
     return false;
 }
 
-enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
-                                          sqlite3_value *value, const struct bloom_shape *shape,
-                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+bool bloom_sql_skip_key(sqlite3_context *context, int position, sqlite3_value *value,
+                        const struct bloom_shape *shape, enum bloom_key_kind kind) {
     const struct bloom_layout *layout = shape->layout;
     const struct bloom_key_rule *rule = shape->keying.rule;
-    char problem[BLOOM_PROBLEM_SIZE], found[BLOOM_WORDS_SIZE];
-    switch (bloom_sql_key(value, shape, words)) {
-    case BLOOM_KEY_NULL:
-        return BLOOM_KEY_SKIP;
-    case BLOOM_KEY_NO_MEMORY:
+    char found[BLOOM_WORDS_SIZE];
+    if (kind == BLOOM_KEY_NULL)
+        return true;
+    if (kind == BLOOM_KEY_NO_MEMORY || bloom_sql_describe(found, value) == NULL)
         sqlite3_result_error_nomem(context);
-        return BLOOM_KEY_FAILED;
-    case BLOOM_KEY_FOREIGN:
-        if (bloom_sql_describe(found, value) == NULL) {
-            sqlite3_result_error_nomem(context);
-        } else if (rule != NULL) {
-            bloom_sql_error(context, "%s (argument %d) is not a URL. %s", found, position,
-                            bloom_sql_no_key_advice(value, rule));
-        } else {
-            bloom_sql_error(context,
-                            "argument %d is %s, but the keys of layout %s are %s. Convert it with "
-                            "CAST, or leave it out",
-                            position, found, layout->name, layout->hashing->keys);
-        }
-        return BLOOM_KEY_FAILED;
-    default:
-        break;
-    }
+    else if (rule != NULL)
+        bloom_sql_error(context, "%s (argument %d) is not a URL. %s", found, position,
+                        bloom_sql_no_key_advice(value, rule));
+    else
+        bloom_sql_error(context,
+                        "argument %d is %s, but the keys of layout %s are %s. Convert it with "
+                        "CAST, or leave it out",
+                        position, found, layout->name, layout->hashing->keys);
+    return false;
+}
+
+bool bloom_sql_key_to_add(sqlite3_context *context, int position, sqlite3_value *value,
+                          const struct bloom_shape *shape, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
+                          bool *adds) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    enum bloom_key_kind kind = bloom_sql_key(value, shape, words);
+    *adds = kind == BLOOM_KEY;
+    if (!*adds)
+        return bloom_sql_skip_key(context, position, value, shape, kind);
     if (bloom_shape_has_room(shape, words, problem))
-        return BLOOM_KEY_ADD;
+        return true;
     bloom_sql_error(context, "argument %d %s", position, problem);
-    return BLOOM_KEY_FAILED;
+    return false;
 }
 
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
