@@ -66,7 +66,7 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
     return true;
 }
 
-/* Sets of types of columns. INTEGER and NUMERIC convert in the same way, and so do BLOB and none. */
+/* Sets of column types. INTEGER and NUMERIC convert in the same way, and so do BLOB and none. */
 enum {
     TYPES_AS_IT_IS = 1u << BLOOM_KEY_AS_IT_IS | 1u << BLOOM_KEY_BLOB,
     TYPES_WHOLE = 1u << BLOOM_KEY_INTEGER | 1u << BLOOM_KEY_NUMERIC,
@@ -200,28 +200,20 @@ void bloom_sql_hashes_final(sqlite3_context *context) {
 
 /* The set as an argument */
 
-enum { CALL_SIZE = 80 };
-
-/* Writes the call that makes a set for the table, with dots for a salt. Returns text. */
-static char *call_for(char text[CALL_SIZE], const struct bloom_table_keys *keys) {
-    const char *type = bloom_key_type_name(keys->type);
-    const char *key = keys->keying->rule != NULL ? keys->keying->rule->name : type;
-    const bool has_key = *key != '\0', salted = keys->keying->salted;
-    sqlite3_snprintf(CALL_SIZE, text, "bloom_hashes(key%s%s%s%s%s%s)",
-                     has_key || salted ? ", '" : "", has_key ? "key=" : "", key,
-                     has_key && salted ? ", " : "", salted ? "salt=..." : "",
-                     has_key || salted ? "'" : "");
-    return text;
-}
-
 const struct bloom_hashes *bloom_hashes_for_table(sqlite3 *database, sqlite3_value *value,
                                                   const struct bloom_table_keys *keys,
                                                   char **message) {
     const struct bloom_hashes *set = bloom_sql_pinned_hashes(database, value);
     const char *type = bloom_key_type_name(keys->type);
-    char found[BLOOM_WORDS_SIZE], call[CALL_SIZE], problem[BLOOM_PROBLEM_SIZE];
+    const char *key = keys->keying->rule != NULL ? keys->keying->rule->name : type;
+    const bool has_key = *key != '\0', salted = keys->keying->salted;
+    char found[BLOOM_WORDS_SIZE], call[80], problem[BLOOM_PROBLEM_SIZE];
     *message = NULL;
-    call_for(call, keys);
+    /* The call that makes a set for the table, with dots for a salt. */
+    sqlite3_snprintf(sizeof call, call, "bloom_hashes(key%s%s%s%s%s%s)",
+                     has_key || salted ? ", '" : "", has_key ? "key=" : "", key,
+                     has_key && salted ? ", " : "", salted ? "salt=..." : "",
+                     has_key || salted ? "'" : "");
     if (set == NULL && bloom_sql_describe(found, value) != NULL)
         *message = sqlite3_mprintf(
             "the command add_all needs a set of hashes as key, not %s. Write INSERT INTO %s(%s, "
@@ -234,7 +226,7 @@ const struct bloom_hashes *bloom_hashes_for_table(sqlite3 *database, sqlite3_val
         *message = sqlite3_mprintf(
             "the set was made otherwise than the table hashes its keys (table and set: %s). Make "
             "it with %s%s",
-            problem, call, keys->keying->salted ? ", with the table's salt" : "");
+            problem, call, salted ? ", with the table's salt" : "");
     else if (!(set->affinities & 1u << keys->type))
         *message =
             sqlite3_mprintf("the set is not of keys as the table stores them%s%s. Make it with %s",

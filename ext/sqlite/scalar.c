@@ -62,8 +62,8 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
 }
 
 /* bloom_check(filter, key) returns 1 if the key is probably in the filter, 0 if it is certainly
- * not, and NULL for a NULL key and for text that has no key by the filter's key rule. By a rule, any
- * of the keys that may cover the text counts. */
+ * not, and NULL for a NULL key and for text that has no key by the filter's key rule. By a rule,
+ * any of the keys that may cover the text counts. */
 void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_ASKED_WORDS];
