@@ -24,12 +24,12 @@ struct hashes_build {
     struct bloom_kept_options options;
 };
 
-static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+static int read_key(void *target, struct bloom_text value, bloom_problem problem) {
     struct hashing *to = target;
     return bloom_option_key(value, &to->type, &to->keying, problem);
 }
 
-static int read_salt(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+static int read_salt(void *target, struct bloom_text value, bloom_problem problem) {
     struct hashing *to = target;
     return bloom_option_salt(value, &to->keying, problem);
 }
@@ -40,7 +40,7 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
     static const struct bloom_option OPTIONS[] = {
         {"key", read_key}, {"salt", read_salt}, {NULL, NULL}};
     struct bloom_stored like;
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     *hashing = (struct hashing){.type = BLOOM_KEY_AS_IT_IS};
     if (count < 2)
         return true;
@@ -113,7 +113,7 @@ static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **ar
 static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
                          const struct hashes_build *build) {
     struct hashing hashing;
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     if (count < 2 || bloom_kept_options_are(&build->options, arguments[1]))
         return true;
     if (!read_hashing(context, count, arguments, &hashing))
