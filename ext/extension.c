@@ -122,16 +122,6 @@ static int register_all(sqlite3 *database, struct bloom_connection *connection) 
     return status;
 }
 
-static void explain_failure(int status, char **error) {
-    const char *format =
-        status == SQLITE_BUSY
-            ? "bloom %s cannot replace the copy that is loaded while a statement runs. "
-              "Load it earlier, or when all statements have finished"
-            : "bloom %s could not be registered: %s";
-    if (error != NULL)
-        *error = sqlite3_mprintf(format, BLOOM_RELEASE, sqlite3_errstr(status));
-}
-
 /* Registers everything, unless it is registered already. */
 static int load_into(sqlite3 *database, char **error) {
     int status = SQLITE_OK;
@@ -150,8 +140,13 @@ static int load_into(sqlite3 *database, char **error) {
         status = register_all(database, connection);
         connection->loaded = status == SQLITE_OK;
     }
-    if (status != SQLITE_OK)
-        explain_failure(status, error);
+    if (status != SQLITE_OK && error != NULL)
+        *error = sqlite3_mprintf(
+            status == SQLITE_BUSY
+                ? "bloom %s cannot replace the copy that is loaded while a statement runs. "
+                  "Load it earlier, or when all statements have finished"
+                : "bloom %s could not be registered: %s",
+            BLOOM_RELEASE, sqlite3_errstr(status));
     if (connection != NULL)
         bloom_connection_close(connection);
     return status;

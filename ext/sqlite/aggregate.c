@@ -7,9 +7,6 @@
 
 #include "filter/builder.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* What n was in the first row of a group. */
 enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_FILTER };
 
@@ -113,9 +110,9 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
                                           [SIZE_FROM_FILTER] = "n as a filter"};
     struct bloom_shape shape = {0};
     enum size_source source = source_of(count, arguments);
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     if (source != build->source) {
-        snprintf(problem, sizeof problem, "%s and %s", SOURCES[build->source], SOURCES[source]);
+        bloom_fail(problem, "%s and %s", SOURCES[build->source], SOURCES[source]);
     } else if (plainly_same(source, count, arguments, build)) {
         return true;
     } else if (!read_shape(context, count, arguments, source, &shape)) {
@@ -155,16 +152,14 @@ static bool succeeded(sqlite3_context *context, enum bloom_built built,
     }
 }
 
-/* Adds the key of a row, if it has one. */
-static void take_key(sqlite3_context *context, struct build *build, sqlite3_value *key) {
+/* Adds the key of a row, if it has one. Returns false after failing the function. */
+static bool take_key(sqlite3_context *context, struct bloom_builder *builder, sqlite3_value *key) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_builder *builder = &build->builder;
-    enum bloom_key_added added = bloom_sql_key_to_add(context, 1, key, &builder->shape, words);
-    build->failed =
-        added == BLOOM_KEY_FAILED ||
-        (added == BLOOM_KEY_ADD &&
-         !succeeded(context, bloom_builder_add(builder, words, problem), builder, problem));
+    bloom_problem problem;
+    bool adds;
+    return bloom_sql_key_to_add(context, 1, key, &builder->shape, words, &adds) &&
+           (!adds ||
+            succeeded(context, bloom_builder_add(builder, words, problem), builder, problem));
 }
 
 /* bloom_agg(key [, n [, p [, options]]]), or bloom_agg(key, filter). */
@@ -176,9 +171,8 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
     }
     build->failed = !(build->source == SIZE_UNDECIDED ? begin(context, count, arguments, build)
                       : count > 1 ? same_parameters(context, count, arguments, build)
-                                  : true);
-    if (!build->failed)
-        take_key(context, build, arguments[0]);
+                                  : true) ||
+                    !take_key(context, &build->builder, arguments[0]);
 }
 
 void bloom_sql_agg_final(sqlite3_context *context) {
@@ -188,7 +182,7 @@ void bloom_sql_agg_final(sqlite3_context *context) {
     struct bloom_builder *builder = &build->builder;
     if (!build->failed) {
         struct bloom_poller poller = {.database = sqlite3_context_db_handle(context)};
-        char problem[BLOOM_PROBLEM_SIZE];
+        bloom_problem problem;
         struct bloom_shape shape;
         uint8_t *filter;
         enum bloom_built built =

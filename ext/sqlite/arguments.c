@@ -54,7 +54,7 @@ static void refuse_number(sqlite3_context *context, const char *name, sqlite3_va
 /* As bloom_filter_read, but without its work if `recent` has the same header. recent may be
  * NULL. */
 static inline bool read_header(struct bloom_recent_header *recent, struct bloom_stored *filter,
-                               char problem[BLOOM_PROBLEM_SIZE]) {
+                               bloom_problem problem) {
     if (recent != NULL && recent->length > 0 && filter->length >= recent->length &&
         memcmp(filter->bytes, recent->bytes, recent->length) == 0) {
         filter->shape = recent->shape;
@@ -71,7 +71,7 @@ static inline bool read_header(struct bloom_recent_header *recent, struct bloom_
 }
 
 /* Says why a value that is not a BLOB is not a filter, and what to do. */
-static enum bloom_stored_kind not_stored(sqlite3_value *value, char problem[BLOOM_PROBLEM_SIZE]) {
+static enum bloom_stored_kind not_stored(sqlite3_value *value, bloom_problem problem) {
     char words[BLOOM_WORDS_SIZE];
     const char *text = NULL, *advice = "Give a BLOB that bloom_new or bloom_agg has made";
     if (bloom_sql_describe(words, value) == NULL)
@@ -81,18 +81,15 @@ static enum bloom_stored_kind not_stored(sqlite3_value *value, char problem[BLOO
         advice = "Give the filter itself, as in (SELECT f FROM filters WHERE name = 'bad')";
     }
     if (sqlite3_value_type(value) == SQLITE_NULL)
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "is NULL. Check that its row exists, or that its pin was not lost in a "
-                         "join, a view, a subquery in FROM or coalesce");
+        bloom_fail(problem, "is NULL. Check that its row exists, or that its pin was not lost in a "
+                            "join, a view, a subquery in FROM or coalesce");
     else if (text != NULL && sqlite3_strnicmp(text, "89424c4d", 8) == 0)
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "is a filter in hexadecimal. Bind its bytes, or use unhex() in SQLite "
-                         "3.41 or later");
+        bloom_fail(problem, "is a filter in hexadecimal. Bind its bytes, or use unhex() in SQLite "
+                            "3.41 or later");
     else if (text != NULL && strncmp(text, "iUJMT", 5) == 0)
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "is a filter in base64. Decode it, and bind its bytes");
+        bloom_fail(problem, "is a filter in base64. Decode it, and bind its bytes");
     else
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "is not a filter but %s. %s", words, advice);
+        bloom_fail(problem, "is not a filter but %s. %s", words, advice);
     return BLOOM_STORED_NOT;
 }
 
@@ -101,7 +98,7 @@ static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
                                                  const struct bloom_stored *pinned,
                                                  struct bloom_recent_header *recent,
                                                  struct bloom_stored *filter,
-                                                 char problem[BLOOM_PROBLEM_SIZE]) {
+                                                 bloom_problem problem) {
     if (type == SQLITE_BLOB) {
         if (!bloom_sql_blob(value, &filter->bytes, &filter->length))
             return BLOOM_STORED_NO_MEMORY;
@@ -117,7 +114,7 @@ static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
 static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *context,
                                                           sqlite3_value *value,
                                                           struct bloom_stored *filter,
-                                                          char problem[BLOOM_PROBLEM_SIZE]) {
+                                                          bloom_problem problem) {
     struct bloom_registration *registration = sqlite3_user_data(context);
     int type = sqlite3_value_type(value);
     const struct bloom_stored *pinned =
@@ -127,7 +124,7 @@ static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *conte
 
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter) {
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     enum bloom_stored_kind kind = read_stored_argument(context, value, filter, problem);
     if (kind == BLOOM_STORED_NO_MEMORY)
         sqlite3_result_error_nomem(context);
@@ -138,7 +135,7 @@ bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *val
 
 bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **arguments,
                                  struct bloom_stored *filter) {
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     if (read_stored_argument(context, arguments[0], filter, problem) == BLOOM_STORED)
         return true;
     if (read_stored_argument(context, arguments[1], filter, problem) != BLOOM_STORED)
@@ -149,8 +146,7 @@ bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **argum
 }
 
 enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
-                                        struct bloom_stored *filter,
-                                        char problem[BLOOM_PROBLEM_SIZE]) {
+                                        struct bloom_stored *filter, bloom_problem problem) {
     return read_stored(sqlite3_value_type(value), value, bloom_sql_pinned(database, value), NULL,
                        filter, problem);
 }
@@ -235,7 +231,7 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
  * members are zeros. */
 static bool read_options(sqlite3_context *context, sqlite3_value *value,
                          struct bloom_shape *shape) {
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     if (sqlite3_value_type(value) != SQLITE_TEXT) {
         bloom_sql_error_value(context, "the options are not text but", value,
                               "Give the name of a layout, or text such as 'layout=fuse, key=url'");
@@ -287,7 +283,7 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape) {
     uint64_t capacity;
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
         !bloom_sql_rate_and_options(context, count - 1, arguments + 1, shape))
         return false;
@@ -297,38 +293,38 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
     return false;
 }
 
-enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
-                                          sqlite3_value *value, const struct bloom_shape *shape,
-                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+bool bloom_sql_skip_key(sqlite3_context *context, int position, sqlite3_value *value,
+                        const struct bloom_shape *shape, enum bloom_key_kind kind) {
     const struct bloom_layout *layout = shape->layout;
     const struct bloom_key_rule *rule = shape->keying.rule;
-    char problem[BLOOM_PROBLEM_SIZE], found[BLOOM_WORDS_SIZE];
-    switch (bloom_sql_key(value, shape, words)) {
-    case BLOOM_KEY_NULL:
-        return BLOOM_KEY_SKIP;
-    case BLOOM_KEY_NO_MEMORY:
+    char found[BLOOM_WORDS_SIZE];
+    if (kind == BLOOM_KEY_NULL)
+        return true;
+    if (kind == BLOOM_KEY_NO_MEMORY || bloom_sql_describe(found, value) == NULL)
         sqlite3_result_error_nomem(context);
-        return BLOOM_KEY_FAILED;
-    case BLOOM_KEY_FOREIGN:
-        if (bloom_sql_describe(found, value) == NULL) {
-            sqlite3_result_error_nomem(context);
-        } else if (rule != NULL) {
-            bloom_sql_error(context, "%s (argument %d) is not a URL. %s", found, position,
-                            bloom_sql_no_key_advice(value, rule));
-        } else {
-            bloom_sql_error(context,
-                            "argument %d is %s, but the keys of layout %s are %s. Convert it with "
-                            "CAST, or leave it out",
-                            position, found, layout->name, layout->hashing->keys);
-        }
-        return BLOOM_KEY_FAILED;
-    default:
-        break;
-    }
+    else if (rule != NULL)
+        bloom_sql_error(context, "%s (argument %d) is not a URL. %s", found, position,
+                        bloom_sql_no_key_advice(value, rule));
+    else
+        bloom_sql_error(context,
+                        "argument %d is %s, but the keys of layout %s are %s. Convert it with "
+                        "CAST, or leave it out",
+                        position, found, layout->name, layout->hashing->keys);
+    return false;
+}
+
+bool bloom_sql_key_to_add(sqlite3_context *context, int position, sqlite3_value *value,
+                          const struct bloom_shape *shape, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
+                          bool *adds) {
+    bloom_problem problem;
+    enum bloom_key_kind kind = bloom_sql_key(value, shape, words);
+    *adds = kind == BLOOM_KEY;
+    if (!*adds)
+        return bloom_sql_skip_key(context, position, value, shape, kind);
     if (bloom_shape_has_room(shape, words, problem))
-        return BLOOM_KEY_ADD;
+        return true;
     bloom_sql_error(context, "argument %d %s", position, problem);
-    return BLOOM_KEY_FAILED;
+    return false;
 }
 
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,

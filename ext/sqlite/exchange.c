@@ -25,7 +25,7 @@ static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite
 
 /* bloom_import(bytes, format) returns the filter that another system serialised. */
 void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     struct bloom_shape shape;
     struct bloom_row row;
     const uint8_t *bytes;
@@ -69,7 +69,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
 
 /* bloom_export(filter, format) returns the filter as another system serialises it. */
 void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     struct bloom_stored filter;
     uint64_t length;
     (void)count;

@@ -106,12 +106,16 @@ bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_val
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape);
 
-/* Hashes a key that is to be added to a filter of that shape. A key for which the filter has no
- * room is an error. A shape without bits, whose size the keys decide, has room for all. */
-enum bloom_key_added { BLOOM_KEY_ADD, BLOOM_KEY_SKIP, BLOOM_KEY_FAILED };
-enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
-                                          sqlite3_value *value, const struct bloom_shape *shape,
-                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
+/* Hashes a key that is to be added to a filter of that shape. Sets *adds to false for NULL, which
+ * is skipped. A key for which the filter has no room is an error. A shape without bits, whose size
+ * the keys decide, has room for all. */
+bool bloom_sql_key_to_add(sqlite3_context *context, int position, sqlite3_value *value,
+                          const struct bloom_shape *shape, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
+                          bool *adds);
+
+/* Returns true if a value that has no key is NULL, or else fails the function. */
+bool bloom_sql_skip_key(sqlite3_context *context, int position, sqlite3_value *value,
+                        const struct bloom_shape *shape, enum bloom_key_kind kind);
 
 /* The options of the first row of an aggregate, which the other rows mostly repeat. */
 struct bloom_kept_options {

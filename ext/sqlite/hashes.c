@@ -10,27 +10,26 @@
 #include "sqlite/affinity.h"
 #include "sqlite/functions.h"
 
+struct hashing {
+    enum bloom_key_type type;
+    struct bloom_keying keying;
+};
+
 struct hashes_build {
     bool begun, failed; /* failed: an error has been reported */
-    enum bloom_key_type type;
-    struct bloom_shape shape; /* only how keys are hashed */
+    struct hashing hashing;
     unsigned affinities;
     struct bloom_key_set keys;
     uint64_t added; /* keys, duplicates included */
     struct bloom_kept_options options;
 };
 
-struct hashing {
-    enum bloom_key_type type;
-    struct bloom_keying keying;
-};
-
-static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+static int read_key(void *target, struct bloom_text value, bloom_problem problem) {
     struct hashing *to = target;
     return bloom_option_key(value, &to->type, &to->keying, problem);
 }
 
-static int read_salt(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+static int read_salt(void *target, struct bloom_text value, bloom_problem problem) {
     struct hashing *to = target;
     return bloom_option_salt(value, &to->keying, problem);
 }
@@ -41,7 +40,7 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
     static const struct bloom_option OPTIONS[] = {
         {"key", read_key}, {"salt", read_salt}, {NULL, NULL}};
     struct bloom_stored like;
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     *hashing = (struct hashing){.type = BLOOM_KEY_AS_IT_IS};
     if (count < 2)
         return true;
@@ -67,48 +66,40 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
     return true;
 }
 
-/* Returns the types that hash a key of this column type in the same way. INTEGER and NUMERIC
- * convert in the same way, and so do BLOB and no type. */
-static unsigned types_like(enum bloom_key_type type) {
-    enum {
-        AS_IT_IS = 1u << BLOOM_KEY_AS_IT_IS | 1u << BLOOM_KEY_BLOB,
-        WHOLE = 1u << BLOOM_KEY_INTEGER | 1u << BLOOM_KEY_NUMERIC
-    };
-    if (type == BLOOM_KEY_TEXT || type == BLOOM_KEY_REAL)
-        return 1u << type;
-    return type <= BLOOM_KEY_BLOB ? AS_IT_IS | WHOLE | 1u << BLOOM_KEY_TEXT | 1u << BLOOM_KEY_REAL
-                                  : WHOLE;
-}
+/* Sets of column types. INTEGER and NUMERIC convert in the same way, and so do BLOB and none. */
+enum {
+    TYPES_AS_IT_IS = 1u << BLOOM_KEY_AS_IT_IS | 1u << BLOOM_KEY_BLOB,
+    TYPES_WHOLE = 1u << BLOOM_KEY_INTEGER | 1u << BLOOM_KEY_NUMERIC,
+    TYPES_REAL = 1u << BLOOM_KEY_REAL,
+    TYPES_TEXT = 1u << BLOOM_KEY_TEXT,
+    TYPES_ALL = TYPES_AS_IT_IS | TYPES_WHOLE | TYPES_REAL | TYPES_TEXT
+};
 
 /* Returns the types of columns that leave a value as it is. */
 static unsigned types_of(sqlite3_value *value) {
+    static const unsigned TYPES[] = {[SQLITE_INTEGER] = TYPES_AS_IT_IS | TYPES_WHOLE,
+                                     [SQLITE_FLOAT] = TYPES_AS_IT_IS | TYPES_WHOLE | TYPES_REAL,
+                                     [SQLITE_TEXT] = TYPES_AS_IT_IS | TYPES_TEXT,
+                                     [SQLITE_BLOB] = TYPES_ALL};
     static const uint64_t EXACT = UINT64_C(1) << 53;
-    const unsigned as_it_is = 1u << BLOOM_KEY_AS_IT_IS | 1u << BLOOM_KEY_BLOB;
-    const unsigned whole = 1u << BLOOM_KEY_INTEGER | 1u << BLOOM_KEY_NUMERIC;
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_INTEGER:
-        /* A REAL column rounds it to a double, which is the same number up to 2^53. */
-        return as_it_is | whole |
-               ((uint64_t)sqlite3_value_int64(value) + EXACT <= 2 * EXACT ? 1u << BLOOM_KEY_REAL
-                                                                          : 0);
-    case SQLITE_FLOAT:
-        return as_it_is | whole | 1u << BLOOM_KEY_REAL;
-    case SQLITE_TEXT:
-        return as_it_is | 1u << BLOOM_KEY_TEXT;
-    default: /* no type converts a BLOB */
-        return ~0u;
-    }
+    const int type = sqlite3_value_type(value);
+    /* A REAL column rounds an integer to a double, which is the same number up to 2^53. */
+    return type == SQLITE_INTEGER && (uint64_t)sqlite3_value_int64(value) + EXACT <= 2 * EXACT
+               ? TYPES[type] | TYPES_REAL
+               : TYPES[type];
 }
 
 static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **arguments,
                          struct hashes_build *build) {
-    struct hashing hashing;
-    if (!read_hashing(context, count, arguments, &hashing))
+    /* The types that hash a key of a column in the same way. */
+    static const unsigned ALIKE[] = {
+        [BLOOM_KEY_AS_IT_IS] = TYPES_ALL,  [BLOOM_KEY_BLOB] = TYPES_ALL,
+        [BLOOM_KEY_TEXT] = TYPES_TEXT,     [BLOOM_KEY_NUMERIC] = TYPES_WHOLE,
+        [BLOOM_KEY_INTEGER] = TYPES_WHOLE, [BLOOM_KEY_REAL] = TYPES_REAL};
+    if (!read_hashing(context, count, arguments, &build->hashing))
         return false;
     build->begun = true;
-    build->type = hashing.type;
-    build->affinities = types_like(hashing.type);
-    build->shape = (struct bloom_shape){.layout = bloom_layout_default(), .keying = hashing.keying};
+    build->affinities = ALIKE[build->hashing.type];
     /* A factor of 2 keeps the set below 20 bytes a distinct key. */
     build->keys = (struct bloom_key_set){
         .layout = bloom_layout_default(), .memory = &bloom_sql_memory, .settle_factor = 2};
@@ -122,15 +113,15 @@ static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **ar
 static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
                          const struct hashes_build *build) {
     struct hashing hashing;
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     if (count < 2 || bloom_kept_options_are(&build->options, arguments[1]))
         return true;
     if (!read_hashing(context, count, arguments, &hashing))
         return false;
-    if (!bloom_keying_same(&build->shape.keying, &hashing.keying, problem))
+    if (!bloom_keying_same(&build->hashing.keying, &hashing.keying, problem))
         bloom_sql_error(
             context, "argument 2 differs within a group (%s). Give the same for all rows", problem);
-    else if (hashing.type != build->type)
+    else if (hashing.type != build->hashing.type)
         bloom_sql_error(context, "argument 2 differs within a group. Give the same for all rows");
     else
         return true;
@@ -140,28 +131,15 @@ static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **ar
 /* Adds the key of a row, unless it is NULL. Returns false after failing the function. */
 static bool take_hashed_key(sqlite3_context *context, struct hashes_build *build,
                             sqlite3_value *value) {
+    const struct bloom_shape shape = {.layout = build->keys.layout,
+                                      .keying = build->hashing.keying};
+    const struct bloom_typed_key key = bloom_typed_key(build->hashing.type, value, true);
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (build->type <= BLOOM_KEY_BLOB) {
-        switch (bloom_sql_key_to_add(context, 1, value, &build->shape, words)) {
-        case BLOOM_KEY_SKIP:
-            return true;
-        case BLOOM_KEY_FAILED:
-            return false;
-        default:
-            build->affinities &= types_of(value);
-        }
-    } else {
-        struct bloom_typed_key key = bloom_typed_key(build->type, value, true);
-        switch (bloom_typed_key_words(&key, &build->shape, words)) {
-        case BLOOM_KEY_NULL:
-            return true;
-        case BLOOM_KEY:
-            break;
-        default: /* without a key rule, every value has a key */
-            sqlite3_result_error_nomem(context);
-            return false;
-        }
-    }
+    enum bloom_key_kind kind = bloom_typed_key_words(&key, &shape, words);
+    if (kind != BLOOM_KEY)
+        return bloom_sql_skip_key(context, 1, value, &shape, kind);
+    if (build->hashing.type <= BLOOM_KEY_BLOB)
+        build->affinities &= types_of(value);
     build->added++;
     if (bloom_key_set_add(&build->keys, words))
         return true;
@@ -207,13 +185,13 @@ static bool finish(sqlite3_context *context, struct hashes_build *build,
 /* Without rows the set is empty, and every table accepts it. */
 void bloom_sql_hashes_final(sqlite3_context *context) {
     struct hashes_build *build = sqlite3_aggregate_context(context, 0);
-    struct bloom_hashes hashes = {.affinities = ~0u};
+    struct bloom_hashes hashes = {.affinities = TYPES_ALL};
     if (build == NULL || !build->begun) {
         if (build == NULL || !build->failed)
             bloom_sql_result_hashes(context, &hashes);
         return;
     }
-    hashes.keying = build->shape.keying;
+    hashes.keying = build->hashing.keying;
     hashes.affinities = build->affinities;
     if (!build->failed && finish(context, build, &hashes))
         bloom_sql_result_hashes(context, &hashes);
@@ -222,28 +200,20 @@ void bloom_sql_hashes_final(sqlite3_context *context) {
 
 /* The set as an argument */
 
-enum { CALL_SIZE = 80 };
-
-/* Writes the call that makes a set for the table, with dots for a salt. Returns text. */
-static char *call_for(char text[CALL_SIZE], const struct bloom_table_keys *keys) {
-    const char *type = bloom_key_type_name(keys->type);
-    const char *key = keys->keying->rule != NULL ? keys->keying->rule->name : type;
-    const bool has_key = *key != '\0', salted = keys->keying->salted;
-    sqlite3_snprintf(CALL_SIZE, text, "bloom_hashes(key%s%s%s%s%s%s)",
-                     has_key || salted ? ", '" : "", has_key ? "key=" : "", key,
-                     has_key && salted ? ", " : "", salted ? "salt=..." : "",
-                     has_key || salted ? "'" : "");
-    return text;
-}
-
 const struct bloom_hashes *bloom_hashes_for_table(sqlite3 *database, sqlite3_value *value,
                                                   const struct bloom_table_keys *keys,
                                                   char **message) {
     const struct bloom_hashes *set = bloom_sql_pinned_hashes(database, value);
     const char *type = bloom_key_type_name(keys->type);
-    char found[BLOOM_WORDS_SIZE], call[CALL_SIZE], problem[BLOOM_PROBLEM_SIZE];
+    const char *key = keys->keying->rule != NULL ? keys->keying->rule->name : type;
+    const bool has_key = *key != '\0', salted = keys->keying->salted;
+    char found[BLOOM_WORDS_SIZE], call[80], problem[BLOOM_PROBLEM_SIZE];
     *message = NULL;
-    call_for(call, keys);
+    /* The call that makes a set for the table, with dots for a salt. */
+    sqlite3_snprintf(sizeof call, call, "bloom_hashes(key%s%s%s%s%s%s)",
+                     has_key || salted ? ", '" : "", has_key ? "key=" : "", key,
+                     has_key && salted ? ", " : "", salted ? "salt=..." : "",
+                     has_key || salted ? "'" : "");
     if (set == NULL && bloom_sql_describe(found, value) != NULL)
         *message = sqlite3_mprintf(
             "the command add_all needs a set of hashes as key, not %s. Write INSERT INTO %s(%s, "
@@ -256,7 +226,7 @@ const struct bloom_hashes *bloom_hashes_for_table(sqlite3 *database, sqlite3_val
         *message = sqlite3_mprintf(
             "the set was made otherwise than the table hashes its keys (table and set: %s). Make "
             "it with %s%s",
-            problem, call, keys->keying->salted ? ", with the table's salt" : "");
+            problem, call, salted ? ", with the table's salt" : "");
     else if (!(set->affinities & 1u << keys->type))
         *message =
             sqlite3_mprintf("the set is not of keys as the table stores them%s%s. Make it with %s",

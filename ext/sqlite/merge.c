@@ -21,7 +21,7 @@ static bool merge_interrupted(void *argument, uint64_t bytes) {
 static bool merge_argument(sqlite3_context *context, struct sql_merge *sql,
                            enum bloom_merge_kind kind, int position, sqlite3_value *value) {
     struct bloom_stored filter;
-    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_problem problem;
     enum bloom_merged merged = BLOOM_MERGE_INTERRUPTED; /* or reported otherwise */
     if (kind == BLOOM_UNION && bloom_sql_is_null(value))
         return true;

@@ -52,19 +52,18 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
     const struct bloom_layout *layout = filter.shape.layout;
     if (!bloom_sql_offers(context, layout, layout->add != NULL, "add keys to", layout->advice))
         return;
-    enum bloom_key_added added =
-        bloom_sql_key_to_add(context, 2, arguments[1], &filter.shape, words);
-    if (added == BLOOM_KEY_FAILED)
+    bool adds;
+    if (!bloom_sql_key_to_add(context, 2, arguments[1], &filter.shape, words, &adds))
         return;
     uint8_t *copy = bloom_sql_copy_filter(&filter);
-    if (copy != NULL && added == BLOOM_KEY_ADD)
+    if (copy != NULL && adds)
         layout->add(&filter.shape, copy + bloom_header_bytes(&filter.shape), words, 1);
     bloom_sql_result_filter(context, &filter.shape, copy);
 }
 
 /* bloom_check(filter, key) returns 1 if the key is probably in the filter, 0 if it is certainly
- * not, and NULL for a NULL key and for text that has no key by the filter's key rule. By a rule, any
- * of the keys that may cover the text counts. */
+ * not, and NULL for a NULL key and for text that has no key by the filter's key rule. By a rule,
+ * any of the keys that may cover the text counts. */
 void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_ASKED_WORDS];

@@ -60,8 +60,7 @@ static inline const uint8_t *bloom_stored_payload(const struct bloom_stored *fil
  * not one, after "the filter". */
 enum bloom_stored_kind { BLOOM_STORED, BLOOM_STORED_NOT, BLOOM_STORED_NO_MEMORY };
 enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
-                                        struct bloom_stored *filter,
-                                        char problem[BLOOM_PROBLEM_SIZE]);
+                                        struct bloom_stored *filter, bloom_problem problem);
 
 /* Returns an empty filter of that shape, from sqlite3_malloc64; NULL: no memory. */
 uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
