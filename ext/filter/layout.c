@@ -1,6 +1,8 @@
 /* The table of layouts, and what is common to all shapes. A new layout is one file and one row. */
 #include "filter/layout.h"
 
+#include "base/portable.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -81,6 +83,10 @@ void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
     else
         for (size_t i = 0; i < count; i++)
             found[i] = layout->check(shape, payload, words + i * layout->hash_words);
+}
+
+uint64_t bloom_block_of(const struct bloom_shape *shape, const uint64_t *words) {
+    return bloom_reduce(words[0], bloom_block_count(shape));
 }
 
 /* Returns the logarithm of the probability that one key leaves a place zero: the key falls into the

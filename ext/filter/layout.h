@@ -5,7 +5,6 @@
 #ifndef BLOOM_FILTER_LAYOUT_H
 #define BLOOM_FILTER_LAYOUT_H
 
-#include "base/portable.h"
 #include "base/text.h"
 #include "filter/key_rule.h"
 #include "hash/hashing.h"
@@ -235,9 +234,7 @@ static inline uint64_t bloom_block_count(const struct bloom_shape *shape) {
     return shape->bits / 8 / shape->layout->blocks->bytes;
 }
 
-static inline uint64_t bloom_block_of(const struct bloom_shape *shape, const uint64_t *words) {
-    return bloom_reduce(words[0], bloom_block_count(shape));
-}
+uint64_t bloom_block_of(const struct bloom_shape *shape, const uint64_t *words);
 
 /* Estimate from the payload, and from the tally of its blocks, what is in a filter whose layout has
  * blocks. */

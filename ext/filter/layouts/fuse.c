@@ -29,10 +29,8 @@
  * then two keys for each seed that share all places. So a build tries 64 seeds and gives up; under
  * a salt, nobody who does not know it can choose hashes.
  *
- * Three places or four, measured with bench kinds at 10^7 keys, p = 2^-8: four need 8.61 bits a key
- * instead of 9.02, and as long to build; a check of a filter out of cache reads four lines instead
- * of three and takes 1.0 to 1.3 times as long, in cache 1.2 times. Three: what is asked for often
- * should be fast, and where 4 % of space decide, a smaller p is the wrong place to save.
+ * With four places a key would need 4 % less space, but a check of a filter out of cache would read
+ * a fourth line. Three, because a filter should be fast; where space decides, choose a larger p.
  */
 #include "filter/layout.h"
 
@@ -394,12 +392,11 @@ static void fuse_load(struct fuse_builder *builder, uint64_t from, uint64_t to) 
 
 /* Doubles the room for waiting places. Returns false when there is no memory. */
 static bool fuse_wait_for_more(struct fuse_builder *builder, uint64_t waiting_count) {
-    uint64_t room = 2 * builder->waiting_room;
-    uint32_t *larger = bloom_allocate(builder->memory, room * sizeof *larger);
+    const uint64_t bytes = sizeof *builder->waiting, room = 2 * builder->waiting_room;
+    uint32_t *larger =
+        bloom_enlarge(builder->memory, builder->waiting, waiting_count * bytes, room * bytes);
     if (larger == NULL)
         return false;
-    memcpy(larger, builder->waiting, (size_t)waiting_count * sizeof *larger);
-    bloom_release(builder->memory, builder->waiting);
     builder->waiting = larger;
     builder->waiting_room = room;
     return true;

@@ -170,8 +170,8 @@ static inline void portable_set(uint8_t *block, uint64_t word, unsigned i) {
     bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probe & 63));
 }
 
-static inline void portable_set_all(const struct bloom_shape *shape, uint8_t *block,
-                                    const uint64_t *words) {
+BLOOM_INLINE void portable_set_all(const struct bloom_shape *shape, uint8_t *block,
+                                   const uint64_t *words) {
     uint32_t probes = shape->probes;
     for (uint64_t word = bloom_probe_word(words[0]);; word = bloom_next_probe_word(word)) {
         switch (probes) {

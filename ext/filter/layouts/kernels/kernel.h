@@ -140,7 +140,9 @@ BLOOM_INLINE void bloom_set_each(const struct bloom_shape *shape, uint8_t *paylo
 #define BLOOM_BLOCKED_KERNEL(with, name)                                                           \
     static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
                                  uint64_t word) {                                                  \
-        return name##_find(shape, payload + bloom_block_offset(shape, word), &word, false);        \
+        const uint8_t *block = payload + bloom_block_offset(shape, word);                          \
+        return shape->probes <= BLOOM_PROBES_PER_WORD ? name##_find(shape, block, &word, true)     \
+                                                      : name##_find(shape, block, &word, false);   \
     }                                                                                              \
     static with bool name##_check_block(const struct bloom_shape *shape, const uint8_t *block,     \
                                         const uint64_t *words) {                                   \
