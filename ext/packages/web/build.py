@@ -33,6 +33,8 @@ FILES = (
     "sqlite-bloom-worker.mjs",
     "sqlite-bloom-client.mjs",
     "sqlite-bloom-client.d.mts",
+    "sqlite-bloom-node.mjs",
+    "sqlite-bloom-node-worker.mjs",
     "package.json",
     "README.md",
 )
@@ -61,6 +63,7 @@ LINK = [
     "-O2",
     "-sMODULARIZE=1",
     "-sEXPORT_ES6=1",
+    "-sUSE_ES6_IMPORT_META=0",  # bundlers would look for the file that its address names
     "-sALLOW_MEMORY_GROWTH=1",
     "-sMAXIMUM_MEMORY=2GB",
     "-sWASM_BIGINT=1",

@@ -7,7 +7,6 @@ import { open } from "./sqlite-bloom.mjs";
 const MILLISECONDS_BETWEEN_REPORTS = 50;
 const databases = new Map();
 let last = 0;
-let post;
 
 const methods = {
   async open(_, id, options) {
@@ -24,7 +23,7 @@ const methods = {
 };
 
 function callbacks(id, calls) {
-  const callback = (call) => (value) => post({ id, call, value });
+  const callback = (call) => (value) => postMessage({ id, call, value });
   const made = Object.fromEntries(calls.map((call) => [call, callback(call)]));
   const { onProgress } = made;
   let reported = performance.now();
@@ -46,11 +45,4 @@ async function answer({ id, database, method, values }) {
   }
 }
 
-if (globalThis.process?.versions?.node && !globalThis.process.versions.bun) {
-  const { parentPort } = await import("node:worker_threads");
-  post = (message) => parentPort.postMessage(message);
-  parentPort.on("message", async (message) => post(await answer(message)));
-} else {
-  post = (message) => globalThis.postMessage(message);
-  globalThis.onmessage = async ({ data }) => post(await answer(data));
-}
+globalThis.onmessage = async ({ data }) => postMessage(await answer(data));

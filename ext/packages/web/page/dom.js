@@ -89,7 +89,7 @@ const worker = `data:text/javascript,${encodeURIComponent(element("worker").text
 
 // An empty database in a worker of its own.
 const openDatabase = async (options = {}) =>
-  openInWorker({ worker, wasm: await wasm, ...options });
+  openInWorker({ worker: new Worker(worker, { type: "module" }), wasm: await wasm, ...options });
 
 async function rowsOf(database, sql, parameters) {
   const [{ rows }] = await database.run(sql, parameters);
