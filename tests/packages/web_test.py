@@ -234,6 +234,7 @@ for (const call of [["SELECT ?"], ["SELECT nonsense"], ["SELECT ?", "x"]])
 const again = await openInWorker({{ bytes: await database.save() }});
 await again.close();
 await again.run("SELECT 1").catch((error) => told.push(error.message));
+await database.run("SELECT 'ü';\\nSELECT nonsense").catch((e) => told.push(e.position));
 await database.close();
 console.log(JSON.stringify(told));
 """)
@@ -244,6 +245,7 @@ console.log(JSON.stringify(told));
                 "SqliteError: no such column: nonsense",
                 "TypeError: the parameters must be an array, or an object of named ones",
                 "the database is closed",
+                len("SELECT 'ü';\nSELECT "),
             ],
         )
 

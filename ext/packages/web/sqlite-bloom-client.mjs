@@ -41,7 +41,10 @@ export class WorkerDatabase {
       if (call !== undefined) return callbacks[call](value);
       this.#waiting.delete(id);
       if (error === undefined) resolve(result);
-      else reject(new (ERRORS[error.name] ?? Error)(error.message));
+      else {
+        const { name, message, position } = error;
+        reject(Object.assign(new (ERRORS[name] ?? Error)(message), { position }));
+      }
     };
     worker.onerror = ({ message = "the worker could not be loaded" }) =>
       this.#stop(new Error(message));

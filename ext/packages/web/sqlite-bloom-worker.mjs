@@ -1,7 +1,8 @@
 // The entry of a worker that holds databases, so that a long query does not stop the page:
 // sqlite-bloom-client.mjs starts it. A message is { id, database, method, values }; the answer
-// { id, result } or { id, error: { name, message } }. Before it may come { id, call, value }, for
-// one of the functions that run() was given: of these only the names are in its options.
+// { id, result } or { id, error: { name, message, position } }. Before it may come
+// { id, call, value }, for one of the functions that run() was given: of these only the names are
+// in its options.
 import { open } from "./sqlite-bloom.mjs";
 
 const MILLISECONDS_BETWEEN_REPORTS = 50;
@@ -40,8 +41,9 @@ function callbacks(id, calls) {
 async function answer({ id, database, method, values }) {
   try {
     return { id, result: await methods[method](database, id, ...values) };
-  } catch ({ name, constructor, message }) {
-    return { id, error: { name: name === "Error" ? constructor.name : name, message } };
+  } catch ({ name, constructor, message, position }) {
+    const kind = name === "Error" ? constructor.name : name;
+    return { id, error: { name: kind, message, position } };
   }
 }
 

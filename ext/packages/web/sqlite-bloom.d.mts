@@ -59,7 +59,13 @@ export interface CutOptions extends RunOptions<Value | CutValue> {
 export declare function open(options?: Options): Promise<Database>;
 
 /** An error of SQLite or of bloom, with its message. */
-export declare class SqliteError extends Error {}
+export declare class SqliteError extends Error {
+  /**
+   * Where in the SQL of run() the error is, or if SQLite does not know it, where the statement
+   * before ends.
+   */
+  position?: number;
+}
 
 export declare class Database {
   private constructor();

@@ -209,6 +209,8 @@ export class Database {
    * the statement that runs, from 1; its rows so far; the rowid that was inserted last. When it
    * returns false, the statement ends with the error "interrupted".
    * Neither onResult nor onProgress may use a database.
+   * Without parameters, an SqliteError has a position: the index in the SQL of what is wrong, or if
+   * SQLite does not know it, of the place after the statement before.
    */
   run(sql, parameters = [], { onResult, onProgress, ...options } = {}) {
     this.#expectOpen();
@@ -234,13 +236,20 @@ export class Database {
 
   #eachStatement(sql, use) {
     const start = allocatedText(sql);
+    let next = start;
     try {
-      for (let next = start; engine.HEAPU8[next] !== 0; ) {
+      while (engine.HEAPU8[next] !== 0) {
         const [handle, rest] = this.#compiled(next);
         if (handle !== 0)
           use(new Statement(handle, (status) => this.#expect(status), this.#statements));
         next = rest;
       }
+    } catch (error) {
+      const offset = engine._sqlite3_error_offset(this.#handle); // in bytes, -1 if not known
+      const before = engine.HEAPU8.subarray(start, next + Math.max(0, offset));
+      if (error instanceof SqliteError)
+        error.position = new TextDecoder("utf-8", { ignoreBOM: true }).decode(before).length;
+      throw error;
     } finally {
       engine._free(start);
     }
