@@ -75,8 +75,10 @@ OWN_ASKED = [
     ["http://good.example/", CLEAR, ""],
     ["http://xn--bcher-kva.example/", HIT, "xn--bcher-kva.example/"],
     ["mailto:someone@evil", NO_HOST, ""]]
-OWN_FIGURES = (": 10 keys in a filter of 128 bytes; a key is wrongly found 1 time in 1,000, and a"
-               " URL, which has several, more often.")
+MORE = ", and more for a URL, which has several keys."
+OWN_FIGURES = f": 10 keys in a filter of 128 bytes. False positives: 1 in 1,000 keys{MORE}"
+UNUSED_SUMMARY = ("4 lines left out: a range of addresses (1), a name without a dot (1), an"
+                  " exception (1), several words (1)")
 ENDLESS = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c;"
 MILLION = ("Array.from({length: 1000000}, (_, i) => `0.0.0.0 h${i}.example${i % 7}.test`)"
            ".join('\\n')")
@@ -267,9 +269,22 @@ class Page(unittest.TestCase):
         self.assertRegex(self.text("#verdict"), "^Probably on the list, by the key ")
         self.assertRegex(
             self.text("#list-figures"),
-            r"^URLhaus, malicious hosts and pages: 6,\d{3} keys in a filter of 12\.\d KB; a key is"
-            r" wrongly found 1 time in 1,000, and a URL, which has several, more often\.$")
+            r"^URLhaus, malicious hosts and pages: 6,\d{3} keys in a filter of 12\.\d KB\. False"
+            r" positives: 1 in 1,000 keys, and more for a URL, which has several keys\.$")
         self.inspect()
+
+    def test_the_answer_is_within_the_first_screen(self):
+        for options in (DESKTOP, PHONE):
+            page = self.open(**options)
+            box = page.locator("#verdict").bounding_box()
+            self.assertLess(box["y"] + box["height"], options["viewport"]["height"])
+            self.assertLess(page.evaluate(
+                "performance.getEntriesByName('first answer')[0].startTime"), 5000)  # 1.5 s if idle
+
+    def test_it_has_a_title_a_preview_and_an_icon(self):
+        self.assertIn("SQLite", self.page.title())
+        self.assertEqual(self.page.locator("meta[property^='og:']").count(), 3)
+        self.assertTrue(self.page.get_attribute("link[rel=icon]", "href").endswith("%3C/svg%3E"))
 
     def picture(self):
         return self.page.evaluate("""({
@@ -282,6 +297,9 @@ class Page(unittest.TestCase):
 
     def test_the_picture_shows_bits_set_a_key_asked_and_a_false_positive(self):
         """The bits are those of the murmur3 and the formula of ext/FORMAT-layouts.md."""
+        self.assertEqual(self.picture()["step"], "10 of 10")  # nothing moves, so it is full
+        while self.page.get_attribute("#picture-back", "aria-disabled") == "false":
+            self.page.click("#picture-back")
         steps = [self.picture()]
         self.page.focus("#picture-next")
         while self.page.get_attribute("#picture-next", "aria-disabled") == "false":
@@ -426,7 +444,7 @@ class Page(unittest.TestCase):
     def assert_own_list(self, name):
         self.assertEqual(self.shown("#list-problem"), "")
         self.assertEqual(self.text("#list-figures"), name + OWN_FIGURES)
-        self.assertEqual(self.text("#unused-summary"), "5 lines are left out")
+        self.assertEqual(self.text("#unused-summary"), UNUSED_SUMMARY)
         self.assertEqual(self.rows("#unused-lines"), UNUSED_LINES)
         self.assertEqual(self.verdicts(), sorted_rows(OWN_ASKED))
         self.assertEqual(self.text("#verdict"), "10 of 15 are on the list.")
@@ -479,7 +497,7 @@ class Page(unittest.TestCase):
         self.page.select_option("#rate-wanted", "0.000001")
         self.loaded()
         self.assertEqual(self.verdicts(), sorted_rows(OWN_ASKED))
-        self.assertIn("found 1 time in 1,000,000, ", self.text("#list-figures"))
+        self.assertIn("False positives: 1 in 1,000,000 keys,", self.text("#list-figures"))
         self.assert_sql_prints_hits()
         with self.page.expect_download() as download:
             self.page.click("#save")
@@ -502,8 +520,8 @@ class Page(unittest.TestCase):
         self.use_list("saved.bloom", filters["saved"])
         self.assertEqual(
             self.text("#list-figures"),
-            "saved.bloom: a filter of 128 bytes, of layout blocked, made for 10 keys; a key is"
-            " wrongly found 1 time in 1,000,000, and a URL, which has several, more often.")
+            "saved.bloom: a filter of 128 bytes, of layout blocked, made for 10 keys. False"
+            f" positives: 1 in 1,000,000 keys{MORE}")
         self.assertEqual(self.verdicts(), sorted_rows(
             [url, FOUND if said == HIT else said, key] for url, said, key in OWN_ASKED))
         self.assertTrue(self.page.is_disabled("#rate-wanted"))
@@ -518,16 +536,51 @@ class Page(unittest.TestCase):
                              " tracker.example/. A filter alone cannot confirm it.")
             self.assertEqual(self.texts("#keys label"), ["tracker.example/probably in"])
             self.assertEqual(self.page.is_visible("#block"), layout == "saved")
+        self.assertFalse(self.page.is_visible("#examples"))
         self.use_list("plain.bloom", self.made("blocked", ["http://192.0.2.7/"]))
         self.assertEqual(self.text("#verdict"), "Certainly not on the list. The filter has no key"
                          " rule: the line itself was asked, as text.")
+
+    def test_keys_as_they_are(self):
+        """A list of passwords is refused as one of hosts, and taken when its lines are the keys."""
+        self.use_list("leaked.txt", "hunter2\r\n\r\nletmein\n0.0.0.0 ads.example\n")
+        self.assertEqual(self.text("#unused-summary").split(":")[0], "2 lines left out")
+        self.use_list("leaked.txt", "hunter2\r\n\r\nlet'me in\n")
+        self.assertIn('choose "keys as they are"', self.text("#list-problem"))
+        self.page.select_option("#rule", "")
+        self.loaded()
+        self.assertEqual(self.text("#list-figures"), "leaked.txt: 2 keys in a filter of 128 bytes."
+                         " False positives: 1 in 1,000 keys.")
+        self.assertEqual(self.texts("#examples button")[0], "hunter2")  # of the list in force
+        self.ask("hunter2", "Hunter2", "let'me in")
+        self.assertEqual(self.verdicts(), [["hunter2", HIT, "hunter2"],
+                                           ["let'me in", HIT, "let'me in"], ["Hunter2", CLEAR, ""]])
+        self.assertEqual(shell(self.text("#list-sql"), {"leaked.txt": "hunter2\nlet'me in\n"}),
+                         ["hunter2", "let'me in"])
+
+    def test_an_address_is_told_that_ranges_were_left_out(self):
+        self.paste_list("192.0.2.0/24\n||a.example^\n")
+        self.ask("http://192.0.2.9/")
+        self.assertEqual(self.text("#verdict"), "Certainly not on the list. But it has 1 range of"
+                         " addresses, which were left out.")
+
+    def test_a_reload_keeps_the_list_the_question_and_the_sql(self):
+        self.use_list(OWN_NAME, OWN_LIST)
+        self.ask("http://b\u00fccher.example/")
+        self.page.fill("#sql", "SELECT 1")
+        self.page.reload()
+        self.page.wait_for_selector("body[data-ready]")
+        self.assertEqual(self.text("#list-figures"), OWN_NAME + OWN_FIGURES)
+        self.assertEqual(self.text("#verdict").split(" by ")[0], "Probably on the list,")
+        self.assertEqual(self.page.input_value("#sql"), "SELECT 1")
 
     def test_what_is_no_list_is_refused_in_words(self):
         packed = gzip.compress(OWN_LIST.encode())
         kept = r" sql/data/urlhaus\.txt is still the list\.$"
         for name, data, said in (
                 ("none.txt", "# only\n@@||x.example^\n",
-                 r"there is no entry in it; line 2, for one: an exception\."),
+                 r"there is no entry in it; line 2, for one: an exception\. If its lines are the"
+                 r' keys, choose "keys as they are"\.'),
                 ("empty.txt", "", r"there is no entry in it; a list has URLs or names, .*"),
                 ("bad.gz", packed[:40], r"what gzip compressed here is damaged\."),
                 ("list.bz2", b"BZh91AY&SY\0\1",
@@ -567,7 +620,7 @@ class Page(unittest.TestCase):
         self.wait("document.getElementById('list-work').children.length > 0")
         self.loaded()
         self.assertRegex(self.text("#list-figures"), r"^million\.txt: 1,000,000 keys in a filter"
-                         r" of 1\.94 MB; a key is wrongly found 1 time in 1,000, ")
+                         r" of 1\.94 MB\. False positives: 1 in 1,000 keys, ")
         self.ask("http://sub.h999999.example0.test/a", "http://h1000000.example1.test/")
         rows = self.verdicts()
         self.assertEqual(rows[0][1], HIT)
@@ -583,6 +636,8 @@ class Page(unittest.TestCase):
         options = self.texts("#recipe option:not([hidden])")
         self.assertEqual(sorted(options), sorted(["first steps", *recipes]))
         self.assertEqual(sorted(self.texts("#recipe-links a")), sorted(recipes))
+        self.assertEqual(self.texts("#recipe-links h3"), self.page.eval_on_selector_all(
+            "#recipe optgroup", "groups => groups.map(group => group.label)"))  # by job
         for option in options:
             with self.subTest(recipe=option):
                 self.page.select_option("#recipe", label=option)
@@ -647,12 +702,19 @@ class Page(unittest.TestCase):
 
     def test_an_error_is_shown_and_values_are_shown_as_text(self):
         self.run_sql("SELECT 1; SELECT bloom_check(NULL, 1)")
-        self.assertRegex(self.text("#output .problem"), r"^bloom_check: ")
+        self.assertRegex(self.text("#output .problem"), r"^Line 1: bloom_check: ")
         self.assertEqual(self.texts("#output td"), ["1"])
         self.inspect()
         self.run_sql(".import '|ls' t")
         self.assertEqual(self.text("#output .problem"),
-                         ".import is not known here; the sqlite3 shell has it")
+                         "Line 1: .import is not known here; the sqlite3 shell has it")
+        for sql, line in (("SELECT 'ü';\n.print 1\nSELECT 2,\n  nonsense;", 4),
+                          ("SELECT 1;\n-- two\n/* three\n*/ SELECT bloom_check(NULL, 1);", 4)):
+            self.run_sql(sql)
+            self.assertTrue(self.text("#output .problem").startswith(f"Line {line}: "), sql)
+            self.assertEqual(self.page.evaluate(
+                "(({value, selectionStart, selectionEnd}) => value.slice(selectionStart,"
+                " selectionEnd))(document.getElementById('sql'))"), sql.split("\n")[line - 1])
         self.run_sql("SELECT '<b>&' AS \"<i>\", NULL AS n, x'00ff' AS b, 12345678901234567 AS i;")
         self.assertEqual(self.texts("#output td"), ["<b>&", "NULL", "x'00ff'", "12345678901234567"])
         self.assertEqual(self.page.locator("#output b, #output i").count(), 0)
@@ -685,8 +747,8 @@ class Page(unittest.TestCase):
                 except sqlite3.Error:
                     self.assertEqual((bits, size), ("\u2013", "not made"))
         self.assertEqual(
-            self.text("#size-said"), "1,000,000 keys take 1.24 MB in layout blocked, and of 100"
-            " keys that were never added, one is wrongly found.")
+            self.text("#size-said"), "1,000,000 keys take 1.24 MB in layout blocked. False"
+            " positives: 1 in 100 keys.")
         self.inspect()
         for field, text in (("n", "many"), ("n", "0"), ("n", "1.5"), ("n", "2e12"), ("p", "1"),
                             ("p", "0"), ("p", "-0.1"), ("p", "often")):
@@ -722,8 +784,8 @@ class Page(unittest.TestCase):
         self.assertTrue(shared.endswith("index.html#n=250000&p=0.001&layout=fuse"))
         self.page = self.open("#n=250000&p=0.001&layout=fuse")
         self.assertGreater(self.page.evaluate("scrollY"), 500)  # it is what the visitor sees
-        for change, n, p, layout in (("", "250,000", "0.001", "fuse"),
-                                     ("#n=10&p=0.5&layout=counting", "10", "0.5", "counting")):
+        for change, n, p, layout in (("", "250,000", "1 in 1,000", "fuse"),
+                                     ("#n=10&p=0.3&layout=counting", "10", "0.3", "counting")):
             if change:
                 self.page.evaluate("change => { location.hash = change; }", change)
             self.page.wait_for_timeout(400)
@@ -777,6 +839,8 @@ class Page(unittest.TestCase):
         self.ask(*(url for url, _ in self.visits[:12]))
         self.page.click("#own > summary")
         self.inspect()
+        self.assertEqual(self.page.eval_on_selector_all(  # SQL is not cut
+            "pre, #sql", "all => all.map((one) => one.scrollWidth - one.clientWidth)"), [0] * 3)
         self.page.set_viewport_size({"width": 320, "height": 640})
         self.inspect()
         self.page.set_viewport_size(PHONE["viewport"])

@@ -1,22 +1,35 @@
 #!/usr/bin/env python3
-"""The WebAssembly module under Node.js. page_test.py uses the page."""
+"""The WebAssembly module under Node.js, in Chromium after each bundler, and in workerd.
+page_test.py uses the page.
+"""
 
+import contextlib
+import functools
 import gzip
+import http.server
 import json
+import os
 import pathlib
+import queue
 import re
 import shutil
+import signal
+import socket
 import sqlite3
+import subprocess
 import tempfile
+import threading
+import time
 import unittest
+import urllib.request
 
 from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOP, WORK,
-                    missing, run)
+                    missing, run, sqlite_source)
 
 WEB = BUILD / "web"
 MODULE_PROGRAM = f"""
 import {{ createHash }} from "node:crypto";
-import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
+import {{ open }} from "{WEB}/module/sqlite-bloom-node.mjs";
 const [database, other] = await Promise.all([open(), open()]);
 database.run("CREATE TABLE apart(x)");
 const gone = other.prepare("SELECT 1");
@@ -131,8 +144,16 @@ class Module(unittest.TestCase):
         self.assertEqual(seen["several"], ["a", "b"])
 
 
+def install(folder, *packages):
+    """Packages of npm, and the module as it is now."""
+    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline", *packages,
+        cwd=folder)
+    shutil.rmtree(folder / "node_modules/sqlite-bloom-wasm", ignore_errors=True)
+    shutil.copytree(WEB / "module", folder / "node_modules/sqlite-bloom-wasm")
+
+
 FILES_PROGRAM = f"""
-import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
+import {{ open }} from "{WEB}/module/sqlite-bloom-node.mjs";
 import {{ readFileSync, writeFileSync }} from "node:fs";
 const [, , theirs, ours] = process.argv;
 const database = await open({{ bytes: readFileSync(theirs) }});
@@ -196,8 +217,8 @@ class DatabaseFiles(unittest.TestCase):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(WEB / "module", folder)
         examples = re.findall(r"```js\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
-        self.assertEqual(len(examples), 2)
-        for example in examples:
+        self.assertEqual(len(examples), 3)
+        for example in examples[:2]:  # Bundlers runs the third
             (folder / "example.mjs").write_text(example)
             said = re.findall(r"console\.log\(.*\); // (.*)", example)
             self.assertEqual(run("node", "example.mjs", cwd=folder).splitlines(), said)
@@ -205,7 +226,7 @@ class DatabaseFiles(unittest.TestCase):
     def test_errors_of_a_worker_keep_their_kind(self):
         program = WORK / "worker.mjs"
         program.write_text(f"""
-import {{ openInWorker }} from "{WEB}/module/sqlite-bloom-client.mjs";
+import {{ openInWorker }} from "{WEB}/module/sqlite-bloom-node.mjs";
 const database = await openInWorker();
 const told = [];
 for (const call of [["SELECT ?"], ["SELECT nonsense"], ["SELECT ?", "x"]])
@@ -213,6 +234,7 @@ for (const call of [["SELECT ?"], ["SELECT nonsense"], ["SELECT ?", "x"]])
 const again = await openInWorker({{ bytes: await database.save() }});
 await again.close();
 await again.run("SELECT 1").catch((error) => told.push(error.message));
+await database.run("SELECT 'ü';\\nSELECT nonsense").catch((e) => told.push(e.position));
 await database.close();
 console.log(JSON.stringify(told));
 """)
@@ -223,6 +245,7 @@ console.log(JSON.stringify(told));
                 "SqliteError: no such column: nonsense",
                 "TypeError: the parameters must be an array, or an object of named ones",
                 "the database is closed",
+                len("SELECT 'ü';\nSELECT "),
             ],
         )
 
@@ -230,8 +253,8 @@ console.log(JSON.stringify(told));
         """An endless query in constant memory, here and in a worker; callbacks that go wrong."""
         program = WORK / "progress.mjs"
         program.write_text(f"""
-import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
-import {{ openInWorker }} from "{WEB}/module/sqlite-bloom-client.mjs";
+import {{ open }} from "{WEB}/module/sqlite-bloom-node.mjs";
+import {{ openInWorker }} from "{WEB}/module/sqlite-bloom-node.mjs";
 const ENDLESS = "SELECT 7 AS a; CREATE TABLE t(x);"
   + "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c";
 const SERIES = "CREATE TABLE s(x); INSERT INTO s SELECT value FROM generate_series(1, 1000000)";
@@ -292,7 +315,7 @@ console.log(JSON.stringify({{ results, reports, inserted, stopped, after, misuse
     def test_sql_reads_the_files_that_it_was_given_and_no_others(self):
         program = WORK / "readfile.mjs"
         program.write_text(f"""
-import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
+import {{ open }} from "{WEB}/module/sqlite-bloom-node.mjs";
 const bytes = new TextEncoder().encode("0.0.0.0 a.example\\n||b.example/c^");
 const database = await open({{ files: {{ "hösts.txt": bytes, empty: new ArrayBuffer(0) }} }});
 const other = await open({{ files: {{ "hösts.txt": new Uint8Array([0, 255]) }} }});
@@ -325,10 +348,7 @@ console.log(JSON.stringify([
         folder = WORK / "web-types"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
-        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline",
-            "typescript@5", cwd=folder)
-        shutil.rmtree(folder / "node_modules/sqlite-bloom-wasm", ignore_errors=True)
-        shutil.copytree(WEB / "module", folder / "node_modules/sqlite-bloom-wasm")
+        install(folder, "typescript@5")
         (folder / "use.ts").write_text(
             'import { open, SqliteError, type Value } from "sqlite-bloom-wasm";\n'
             'import { openInWorker } from "sqlite-bloom-wasm/client";\n'
@@ -340,7 +360,7 @@ console.log(JSON.stringify([
             'const [one] = await remote.run("SELECT 1", [], { onProgress: (p) => p.inserted });\n'
             "const names: string[] = one.columns;\n"
             'database.run("SELECT 1", [], { maximumRows: one.count, onResult() {} });\n'
-            'await openInWorker({ worker: new URL("x.mjs", import.meta.url) });\n'
+            'await openInWorker({ worker: new Worker("x.mjs"), wasm: new URL("https://x/") });\n'
             'const cut = database.run("SELECT 1", [], { longestValue: 9 })[0].rows[0][0];\n'
             'if (typeof cut === "object" && cut && "start" in cut) cut.bytes.toFixed();\n'
             "// @ts-expect-error\ndatabase.prepare(1);\n"
@@ -351,7 +371,193 @@ console.log(JSON.stringify([
             "es2022", "--lib", "es2022,dom", "use.ts", cwd=folder)
 
 
+CHROMIUM = "/usr/bin/chromium"
+BUNDLERS = ("vite@8.3.8 webpack@5.112.2 webpack-cli@7.3.1 esbuild@0.28.2 rollup@4.68.8"
+            " @rollup/plugin-node-resolve@16.0.3 parcel@2.16.4 workerd@1.20261117.1").split()
+# It answers in the page and in a module worker, and sends what it found to the test.
+APP = """
+import { open } from "sqlite-bloom-wasm";
+import { openInWorker } from "sqlite-bloom-wasm/client";
+const answers = async () =>
+  [await open(), await openInWorker()].map(async (database) => (await database.run(SQL))[0].rows);
+answers().then((all) => Promise.all(all)).catch(String).then((found) =>
+  fetch(HOME, { method: "POST", mode: "no-cors", body: JSON.stringify(found) }));
+"""
+# workerd reads modules, and a WebAssembly.Module that it has compiled, from a file like this.
+WORKERD = """using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = (compatibilityDate = "2025-01-01", modules = [
+    (name = "worker.js", esModule = embed "dist/worker.js"),
+    (name = "sqlite-bloom-wasm/sqlite-bloom.wasm", wasm = embed "dist/sqlite-bloom.wasm")]))],
+  sockets = [(name = "http", address = "127.0.0.1:%d", http = (), service = "main")]);
+"""
+
+
+@contextlib.contextmanager
+def running(*command, **options):
+    """A program in a process group of its own, which ends with the block."""
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True, **options)
+    try:
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def answered(address):
+    """What a server answers, as soon as it listens."""
+    for _ in range(300):
+        with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=30) as answer:
+            return answer.read()
+        time.sleep(0.1)
+    raise AssertionError(f"{address} does not answer")
+
+
+@unittest.skipIf(missing("npm", CHROMIUM), missing("npm", CHROMIUM))
+class Bundlers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = WORK / "bundlers"
+        cls.folder.mkdir(parents=True, exist_ok=True)
+        (cls.folder / "package.json").write_text(json.dumps({
+            "private": True, "@parcel/resolver-default": {"packageExports": True}}))
+        try:
+            install(cls.folder, *BUNDLERS)
+        except AssertionError as error:
+            if not re.search("ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT", str(error)):
+                raise
+            raise unittest.SkipTest("skipped: no network for npm install") from None
+        cls.reports = reports = queue.Queue()
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def do_POST(self):
+                reports.put(self.rfile.read(int(self.headers["Content-Length"])))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(Handler, directory=str(cls.folder)))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        cls.addClassCleanup(server.server_close)
+        cls.addClassCleanup(server.shutdown)
+        cls.home = f"http://127.0.0.1:{server.server_port}"
+
+    def app(self, name, script):
+        """A folder with the program and a page that starts a script."""
+        folder = self.folder / name
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "dist").mkdir(parents=True)
+        values = f"const [SQL, HOME] = {json.dumps([FINGERPRINT, self.home])};"
+        (folder / "app.mjs").write_text(APP + values)
+        (folder / "index.html").write_text(
+            f'<!doctype html><title>test</title><script type="module" src="{script}"></script>')
+        return folder
+
+    def bundle(self, folder, bundler, *arguments):
+        run(self.folder / "node_modules/.bin" / bundler, *arguments, cwd=folder)
+
+    def copy_package(self, folder):
+        for path in (WEB / "module").iterdir():
+            if path.suffix in (".mjs", ".wasm"):
+                shutil.copy(path, folder)
+
+    def assert_answers(self, address):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, running(
+                CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+                f"--user-data-dir={profile}", address):
+            found = json.loads(self.reports.get(timeout=120))
+        self.assertEqual(found, [[list(FINGERPRINT_ANSWER)]] * 2)
+
+    def test_vite_as_a_server_and_in_production(self):
+        folder = self.app("vite", "./app.mjs")
+        port = free_port()
+        with running(self.folder / "node_modules/.bin/vite", "--host", "127.0.0.1", "--port", port,
+                     "--strictPort", cwd=folder):
+            answered(f"http://127.0.0.1:{port}/")
+            self.assert_answers(f"http://127.0.0.1:{port}/")
+        self.bundle(folder, "vite", "build", "--base", "./")
+        self.assert_answers(f"{self.home}/vite/dist/index.html")
+
+    def test_webpack(self):
+        folder = self.app("webpack", "./dist/main.js")
+        self.bundle(folder, "webpack", "--mode", "production", "--entry", "./app.mjs")
+        self.assert_answers(f"{self.home}/webpack/index.html")
+
+    def test_parcel(self):
+        folder = self.app("parcel", "./app.mjs")
+        self.bundle(folder, "parcel", "build", "index.html", "--public-url", "./", "--no-cache",
+                    "--dist-dir", "dist")
+        self.assert_answers(f"{self.home}/parcel/dist/index.html")
+
+    def test_esbuild(self):
+        folder = self.app("esbuild", "./dist/app.js")
+        self.bundle(folder, "esbuild", "app.mjs", "--bundle", "--format=esm", "--outdir=dist")
+        self.copy_package(folder / "dist")
+        self.assert_answers(f"{self.home}/esbuild/index.html")
+
+    def test_rollup(self):
+        folder = self.app("rollup", "./dist/app.js")
+        self.bundle(folder, "rollup", "-p", "node-resolve", "app.mjs", "-d", "dist")
+        self.copy_package(folder / "dist")
+        self.assert_answers(f"{self.home}/rollup/index.html")
+
+    def test_workerd_runs_the_example_of_the_readme(self):
+        folder = self.app("workerd", "")
+        readme = (WEB / "module/README.md").read_text()
+        (folder / "worker.mjs").write_text(re.findall(r"```js\n(.*?)```", readme, re.DOTALL)[2])
+        self.bundle(folder, "esbuild", "worker.mjs", "--bundle", "--format=esm", "--outdir=dist",
+                    "--external:*.wasm")
+        self.copy_package(folder / "dist")
+        port = free_port()
+        (folder / "config.capnp").write_text(WORKERD % port)
+        with running(self.folder / "node_modules/.bin/workerd", "serve", "config.capnp",
+                     cwd=folder):
+            self.assertEqual(answered(f"http://127.0.0.1:{port}/a"), b"[1]")
+            self.assertEqual(answered(f"http://127.0.0.1:{port}/b"), b"[0]")
+
+
+# It prints the one row of a SELECT of three columns.
+SHELL = r"""
+#include <stdio.h>
+#include "sqlite3.h"
+static int show(void *unused, int count, char **values, char **names) {
+  return printf("%s|%s|%s\n", values[0], values[1], values[2]) < 0;
+}
+int main(int count, char **arguments) {
+  sqlite3 *database;
+  return sqlite3_open(":memory:", &database) || sqlite3_exec(database, arguments[1], show, 0, 0);
+}
+"""
+
+
 class Files(unittest.TestCase):
+    @unittest.skipIf(missing("gcc"), missing("gcc"))
+    def test_the_c_file_of_the_readme_puts_bloom_into_sqlite(self):
+        """As SQLite's build for WebAssembly does, but compiled for this machine."""
+        source = re.search(r"```c\n(.*?)```", (WEB / "module/README.md").read_text(), re.DOTALL)[1]
+        folder = WORK / "web-extra-init"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "sqlite3_wasm_extra_init.c").write_text(source)
+        (folder / "shell.c").write_text(SHELL)
+        for path in (BUILD / "amalgamation").glob("sqlite-bloom.?"):
+            shutil.copy(path, folder)
+        sqlite = sqlite_source.folder()
+        run("gcc", "-O0", "-w", "-DSQLITE_EXTRA_INIT=sqlite3_wasm_extra_init", "-I", sqlite, "-o",
+            "shell", sqlite / "sqlite3.c", "sqlite3_wasm_extra_init.c", "shell.c", "-lm",
+            cwd=folder)
+        self.assertEqual(run(folder / "shell", FINGERPRINT).strip(),
+                         "|".join(map(str, FINGERPRINT_ANSWER)))
+
     def test_the_page_is_small_enough_and_loads_nothing(self):
         page = (WEB / "index.html").read_bytes()
         self.assertLessEqual(len(gzip.compress(page)), 700_000)
@@ -367,6 +573,7 @@ class Files(unittest.TestCase):
             *("LICENSE", "README.md", "package.json", "engine.mjs", "sqlite-bloom.wasm"),
             *("sqlite-bloom.mjs", "sqlite-bloom.d.mts", "sqlite-bloom-worker.mjs"),
             *("sqlite-bloom-client.mjs", "sqlite-bloom-client.d.mts"),
+            *("sqlite-bloom-node.mjs", "sqlite-bloom-node-worker.mjs"),
         })
 
 

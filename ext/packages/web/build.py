@@ -33,6 +33,8 @@ FILES = (
     "sqlite-bloom-worker.mjs",
     "sqlite-bloom-client.mjs",
     "sqlite-bloom-client.d.mts",
+    "sqlite-bloom-node.mjs",
+    "sqlite-bloom-node-worker.mjs",
     "package.json",
     "README.md",
 )
@@ -52,15 +54,16 @@ COMPILE = [
     "-DSQLITE_DQS=0",
     "-DSQLITE_TEMP_STORE=3",
 ]
-SQLITE_FUNCTIONS = """open close_v2 errmsg prepare_v2 step reset clear_bindings finalize
-    bind_parameter_count bind_parameter_name bind_null bind_int64 bind_double bind_text bind_blob
-    column_count column_name column_type column_int64 column_double column_text column_blob
-    column_bytes serialize deserialize malloc64 free""".split()
+SQLITE_FUNCTIONS = """open close_v2 errmsg error_offset prepare_v2 step reset clear_bindings
+    finalize bind_parameter_count bind_parameter_name bind_null bind_int64 bind_double bind_text
+    bind_blob column_count column_name column_type column_int64 column_double column_text
+    column_blob column_bytes serialize deserialize malloc64 free""".split()
 # With a file system, if an empty one: SQLite would look for /dev/urandom for ever.
 LINK = [
     "-O2",
     "-sMODULARIZE=1",
     "-sEXPORT_ES6=1",
+    "-sUSE_ES6_IMPORT_META=0",  # bundlers would look for the file that its address names
     "-sALLOW_MEMORY_GROWTH=1",
     "-sMAXIMUM_MEMORY=2GB",
     "-sWASM_BIGINT=1",
@@ -137,6 +140,16 @@ def script(text):
 PAGE_SCRIPTS = ("dom.js", "probes.js", "shell.js", "picture.js", "list.js", "sizes.js", "sql.js",
                 "page.js")
 
+# The recipes of the page by what they are for.
+RECIPE_GROUPS = {
+    "Check against a list": "many_lists live_list passwords known_files decontaminate",
+    "Remember what was seen": "crawler revisits read_history",
+    "Drop what comes again": "recent_events idempotency remove_duplicates",
+    "Spare a look-up": "request_guard cache_penetration cache_admission",
+    "Compare tables and databases": "common_rows do_not_mail sync_databases bitmap",
+    "Send, split and merge filters": "ship_filter shards one_row_per_node exchange_with_guava",
+}
+
 
 def joined(*texts):
     """Modules as one: what they import from each other stands in the same text."""
@@ -146,12 +159,15 @@ def joined(*texts):
 
 
 def page():
+    texts = {path.stem: path.read_text() for path in (release.TOP / "sql").glob("*.sql")}
+    group_of = {name: group for group, names in RECIPE_GROUPS.items() for name in names.split()}
+    assert set(group_of) == {name for name, sql in texts.items() if needs_no_program(sql)}, (
+        "RECIPE_GROUPS does not list the recipes that there are"
+    )
     recipes = [
-        {"name": path.stem, "title": recipe_title(path.read_text()), "sql": path.read_text()}
-        for path in sorted((release.TOP / "sql").glob("*.sql"))
-        if needs_no_program(path.read_text())
+        {"name": name, "group": group, "title": recipe_title(texts[name]), "sql": texts[name]}
+        for name, group in group_of.items()
     ]
-    assert recipes, "no recipes"
     data = {
         f"sql/data/{path.name}": packed(path.read_bytes())
         for path in sorted((release.TOP / "sql/data").glob("*.txt"))
@@ -181,7 +197,6 @@ def page():
         ),
         "RELEASE": release.RELEASE,
         "SOURCE": source_sentence(release.publishing("homepage")),
-        "GOMODULE": release.publishing("go_module"),
     }
     text = (SOURCES / "page/index.html").read_text()
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], text)

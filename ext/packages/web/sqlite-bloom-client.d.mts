@@ -9,8 +9,8 @@ import type {
 } from "./sqlite-bloom.mjs";
 
 export interface WorkerOptions extends Options {
-  /** The address of sqlite-bloom-worker.mjs, where it does not lie beside the module. */
-  worker?: string | URL;
+  /** A worker that runs sqlite-bloom-worker.mjs, if the file is not beside the module. */
+  worker?: Worker;
 }
 
 /** Opens a database in a worker of its own. */

@@ -9,29 +9,23 @@ import { SqliteError } from "./sqlite-bloom.mjs";
 const ERRORS = { SqliteError, TypeError, RangeError };
 
 /**
- * Opens a database in a worker of its own. The options are those of open(), and worker: the address
- * of sqlite-bloom-worker.mjs, if not beside this.
+ * Opens a database in a worker of its own. The options are those of open(), and worker: a Worker
+ * that runs sqlite-bloom-worker.mjs. Bundlers recognize the default by its exact spelling.
  */
-export async function openInWorker({ worker, ...options } = {}) {
-  const address = worker ?? new URL("sqlite-bloom-worker.mjs", import.meta.url);
-  const database = new WorkerDatabase(await startWorker(address));
-  await database.start(options);
-  return database;
-}
-
-async function startWorker(address) {
-  if (typeof Worker === "function") {
-    const worker = new Worker(address, { type: "module" });
-    const listen = (onAnswer, onError) => {
-      worker.onmessage = ({ data }) => onAnswer(data);
-      worker.onerror = (event) => onError(new Error(event.message ?? "the worker failed"));
-    };
-    return { listen, worker };
+export async function openInWorker({
+  worker = new Worker(new URL("./sqlite-bloom-worker.mjs", import.meta.url), { type: "module" }),
+  ...options
+} = {}) {
+  const database = new WorkerDatabase(worker);
+  try {
+    const wasm = await options.wasm;
+    // A URL cannot be sent to a worker, but its text can.
+    await database.start({ ...options, wasm: wasm instanceof URL ? wasm.href : wasm });
+  } catch (error) {
+    database.terminate();
+    throw error;
   }
-  const { Worker: NodeWorker } = await import("node:worker_threads");
-  const worker = new NodeWorker(address);
-  const listen = (onAnswer, onError) => worker.on("message", onAnswer).on("error", onError);
-  return { listen, worker };
+  return database;
 }
 
 export class WorkerDatabase {
@@ -40,18 +34,20 @@ export class WorkerDatabase {
   #waiting = new Map(); // the calls without an answer yet
   #next = 0;
 
-  constructor({ listen, worker }) {
+  constructor(worker) {
     this.#worker = worker;
-    listen(
-      ({ id, call, value, result, error }) => {
-        const { resolve, reject, callbacks } = this.#waiting.get(id);
-        if (call !== undefined) return callbacks[call](value);
-        this.#waiting.delete(id);
-        if (error === undefined) resolve(result);
-        else reject(new (ERRORS[error.name] ?? Error)(error.message));
-      },
-      (error) => this.#stop(error),
-    );
+    worker.onmessage = ({ data: { id, call, value, result, error } }) => {
+      const { resolve, reject, callbacks } = this.#waiting.get(id);
+      if (call !== undefined) return callbacks[call](value);
+      this.#waiting.delete(id);
+      if (error === undefined) resolve(result);
+      else {
+        const { name, message, position } = error;
+        reject(Object.assign(new (ERRORS[name] ?? Error)(message), { position }));
+      }
+    };
+    worker.onerror = ({ message = "the worker could not be loaded" }) =>
+      this.#stop(new Error(message));
   }
 
   async start(options) {

@@ -1,13 +1,13 @@
 // The entry of a worker that holds databases, so that a long query does not stop the page:
 // sqlite-bloom-client.mjs starts it. A message is { id, database, method, values }; the answer
-// { id, result } or { id, error: { name, message } }. Before it may come { id, call, value }, for
-// one of the functions that run() was given: of these only the names are in its options.
+// { id, result } or { id, error: { name, message, position } }. Before it may come
+// { id, call, value }, for one of the functions that run() was given: of these only the names are
+// in its options.
 import { open } from "./sqlite-bloom.mjs";
 
 const MILLISECONDS_BETWEEN_REPORTS = 50;
 const databases = new Map();
 let last = 0;
-let post;
 
 const methods = {
   async open(_, id, options) {
@@ -24,7 +24,7 @@ const methods = {
 };
 
 function callbacks(id, calls) {
-  const callback = (call) => (value) => post({ id, call, value });
+  const callback = (call) => (value) => postMessage({ id, call, value });
   const made = Object.fromEntries(calls.map((call) => [call, callback(call)]));
   const { onProgress } = made;
   let reported = performance.now();
@@ -41,16 +41,10 @@ function callbacks(id, calls) {
 async function answer({ id, database, method, values }) {
   try {
     return { id, result: await methods[method](database, id, ...values) };
-  } catch ({ name, constructor, message }) {
-    return { id, error: { name: name === "Error" ? constructor.name : name, message } };
+  } catch ({ name, constructor, message, position }) {
+    const kind = name === "Error" ? constructor.name : name;
+    return { id, error: { name: kind, message, position } };
   }
 }
 
-if (globalThis.process?.versions?.node && !globalThis.process.versions.bun) {
-  const { parentPort } = await import("node:worker_threads");
-  post = (message) => parentPort.postMessage(message);
-  parentPort.on("message", async (message) => post(await answer(message)));
-} else {
-  post = (message) => globalThis.postMessage(message);
-  globalThis.onmessage = async ({ data }) => post(await answer(data));
-}
+globalThis.onmessage = async ({ data }) => postMessage(await answer(data));

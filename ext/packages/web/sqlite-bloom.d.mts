@@ -16,9 +16,11 @@ export interface Result<Cell = Value> {
   /** How many rows there were; more than there are in rows when maximumRows was given. */
   count: number;
 }
+/** sqlite-bloom.wasm: its URL, its bytes, or the module made from them. */
+export type Wasm = string | URL | ArrayBuffer | ArrayBufferView | WebAssembly.Module;
 export interface Options {
-  /** The bytes of sqlite-bloom.wasm, where it does not lie beside the module. */
-  wasm?: ArrayBuffer | ArrayBufferView;
+  /** Where sqlite-bloom.wasm is, if it is not beside the module; or a promise of it. */
+  wasm?: Wasm | Promise<Wasm>;
   /** The bytes of a database file; without them the database is empty. */
   bytes?: ArrayBuffer | ArrayBufferView;
   /** By their names, the files that SQL reads by readfile(name). */
@@ -57,7 +59,13 @@ export interface CutOptions extends RunOptions<Value | CutValue> {
 export declare function open(options?: Options): Promise<Database>;
 
 /** An error of SQLite or of bloom, with its message. */
-export declare class SqliteError extends Error {}
+export declare class SqliteError extends Error {
+  /**
+   * Where in the SQL of run() the error is, or if SQLite does not know it, where the statement
+   * before ends.
+   */
+  position?: number;
+}
 
 export declare class Database {
   private constructor();

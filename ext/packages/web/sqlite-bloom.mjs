@@ -1,4 +1,5 @@
-// SQLite with bloom in it, as WebAssembly: for browsers, workers, Node.js, bun and deno.
+// SQLite with bloom in it, as WebAssembly: for browsers, workers, bun and deno. For Node.js, import
+// sqlite-bloom-node.mjs, which exports the same.
 //
 //     import { open } from "./sqlite-bloom.mjs";
 //     const database = await open();
@@ -19,35 +20,37 @@ const STEPS_BETWEEN_REPORTS = 1 << 16; // of SQLite's virtual machine: some mill
 let engine;
 let loading; // of the engine: the one promise that all who open wait for
 
-async function wasmBytes() {
-  const address = new URL("sqlite-bloom.wasm", import.meta.url);
-  if (address.protocol === "file:") {
-    const { readFile } = await import("node:fs/promises");
-    return readFile(address);
+async function load(wasm = new URL("./sqlite-bloom.wasm", import.meta.url)) {
+  let source = await wasm;
+  if (typeof source === "string" || source instanceof URL) {
+    const answer = await fetch(source);
+    if (!answer.ok)
+      throw new Error(`${source} cannot be loaded: ${answer.status} ${answer.statusText}`);
+    source = await answer.arrayBuffer();
   }
-  const answer = await fetch(address);
-  if (!answer.ok)
-    throw new Error(`${address} cannot be loaded: ${answer.status} ${answer.statusText}`);
-  return answer.arrayBuffer();
-}
-
-async function load(wasm) {
-  engine = await createEngine({
-    wasmBinary: wasm ?? (await wasmBytes()),
-    locateFile: (name) => name, // it is here already, and import.meta.url may be data:
-    files: new Map(), // of each connection, those that readfile() reads
+  engine = await new Promise((resolve, reject) => {
+    createEngine({
+      instantiateWasm(imports, receive) {
+        // Bytes become { module, instance }, and a module becomes an instance.
+        const made = WebAssembly.instantiate(source, imports);
+        made.then((result) => receive(result.instance ?? result)).catch(reject);
+        return {};
+      },
+      files: new Map(), // of each connection, those that readfile() reads
+    }).then(resolve, reject);
   });
   if (engine._web_register() !== OK) throw new Error("bloom could not be registered");
 }
 
 /**
- * Opens a database in memory: an empty one, or bytes, those of a database file. files: an object
- * of names and bytes, which SQL reads by readfile(name). wasm: the bytes of sqlite-bloom.wasm, if
- * not beside this.
+ * Opens a database in memory: an empty one, or one with the content of bytes, those of a database
+ * file. files: an object of names and bytes, which SQL reads by readfile(name). wasm: where
+ * sqlite-bloom.wasm is, if it is not beside this file: its URL, its bytes, a WebAssembly.Module
+ * made from them, or a promise of one of these.
  */
 export async function open({ wasm, bytes, files = {} } = {}) {
   loading ??= load(wasm).catch((error) => {
-    loading = undefined; // the next one tries again
+    loading = undefined; // the next call tries again
     throw error;
   });
   await loading;
@@ -206,6 +209,8 @@ export class Database {
    * the statement that runs, from 1; its rows so far; the rowid that was inserted last. When it
    * returns false, the statement ends with the error "interrupted".
    * Neither onResult nor onProgress may use a database.
+   * Without parameters, an SqliteError has a position: the index in the SQL of what is wrong, or if
+   * SQLite does not know it, of the place after the statement before.
    */
   run(sql, parameters = [], { onResult, onProgress, ...options } = {}) {
     this.#expectOpen();
@@ -231,13 +236,20 @@ export class Database {
 
   #eachStatement(sql, use) {
     const start = allocatedText(sql);
+    let next = start;
     try {
-      for (let next = start; engine.HEAPU8[next] !== 0; ) {
+      while (engine.HEAPU8[next] !== 0) {
         const [handle, rest] = this.#compiled(next);
         if (handle !== 0)
           use(new Statement(handle, (status) => this.#expect(status), this.#statements));
         next = rest;
       }
+    } catch (error) {
+      const offset = engine._sqlite3_error_offset(this.#handle); // in bytes, -1 if not known
+      const before = engine.HEAPU8.subarray(start, next + Math.max(0, offset));
+      if (error instanceof SqliteError)
+        error.position = new TextDecoder("utf-8", { ignoreBOM: true }).decode(before).length;
+      throw error;
     } finally {
       engine._free(start);
     }

@@ -33,6 +33,29 @@ function shownBytes(bytes) {
   return `${shown} ${units[power]}`;
 }
 
+// A rate of false positives, the same way everywhere on the page.
+function falsePositives(rate, digits = 9) {
+  const keys = 1 / rate;
+  return `1 in ${keys < 10 ? Number(keys.toPrecision(2)) : grouped(keys.toPrecision(digits))} keys`;
+}
+
+// What a reload does not lose: in this tab, and only if the browser has a place for it.
+function remember(name, value) {
+  try {
+    sessionStorage.setItem(`bloom ${name}`, JSON.stringify(value));
+  } catch {
+    sessionStorage.removeItem(`bloom ${name}`); // it is too large
+  }
+}
+
+function recall(name) {
+  try {
+    return JSON.parse(sessionStorage.getItem(`bloom ${name}`)) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 // A problem stands in words where the eye is; without words its place is hidden.
 function showProblem(id, words = "") {
   element(id).textContent = words;
@@ -89,7 +112,7 @@ const worker = `data:text/javascript,${encodeURIComponent(element("worker").text
 
 // An empty database in a worker of its own.
 const openDatabase = async (options = {}) =>
-  openInWorker({ worker, wasm: await wasm, ...options });
+  openInWorker({ worker: new Worker(worker, { type: "module" }), wasm: await wasm, ...options });
 
 async function rowsOf(database, sql, parameters) {
   const [{ rows }] = await database.run(sql, parameters);

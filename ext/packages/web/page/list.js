@@ -10,10 +10,16 @@ const MOST_SHOWN = 500; // rows of a table in the page
 const MOST_SEEN = 20; // URLs in the SQL that is shown
 const MOST_COPIED = 10_000; // and in the same that is copied
 const SHORT_LIST = 2000; // bytes of one that stands in the SQL itself
+const LONGEST_KEPT = 1_000_000; // bytes of one that a reload does not lose
+const PASSWORDS = (
+  "123456 password 12345678 qwerty abc123 letmein monkey dragon iloveyou sunshine"
+).split(" ");
+const KEYS_HINT = '. If its lines are the keys, choose "keys as they are"';
 
 // The list that is asked: its database, the bytes that it was made of, and its filter.
 // { database, name, bytes, isPasted, hint, isFilter, rate, rule, filter, info, unused }
 let list;
+let refused; // the source that could not be read last
 let loading; // the work on the next one
 let asked = { urls: [] };
 
@@ -54,8 +60,11 @@ async function loadList(source) {
     await prepareFilter(next);
     list?.database.terminate();
     list = next;
+    refused = undefined;
+    rememberList(list);
   } catch (error) {
     close();
+    if (!mine.isStopped) refused = source;
     const kept = list === undefined ? "" : ` ${list.name} is still the list.`;
     if (mine === loading)
       showProblem(
@@ -65,7 +74,7 @@ async function loadList(source) {
   }
   if (mine === loading) {
     loading = undefined;
-    showList();
+    await showList();
     await askAll(asked.urls);
   }
   work.end();
@@ -103,10 +112,12 @@ async function readLines(next, work) {
   await database.run("CREATE TABLE lines(line INTEGER, key TEXT, entry TEXT, note TEXT)");
   await database.run(
     // A rule that blocks only on some pages has no key here: its host is harmless elsewhere.
-    "INSERT INTO lines SELECT line, key, CASE WHEN key IS NULL THEN CAST(entry AS TEXT) END, " +
-      "CASE WHEN key IS NULL THEN note END FROM (SELECT line, entry, note, " +
-      "CASE WHEN note IS NOT 'Adblock rule with a condition' THEN key END AS key " +
-      "FROM bloom_list(?))",
+    next.rule === undefined
+      ? "INSERT INTO lines SELECT line, text, NULL, NULL FROM bloom_lines(?)"
+      : "INSERT INTO lines SELECT line, key, CASE WHEN key IS NULL THEN CAST(entry AS TEXT) END, " +
+          "CASE WHEN key IS NULL THEN note END FROM (SELECT line, entry, note, " +
+          "CASE WHEN note IS NOT 'Adblock rule with a condition' THEN key END AS key " +
+          "FROM bloom_list(?))",
     [bytes],
     {
       onProgress: ({ inserted }) =>
@@ -126,6 +137,11 @@ async function readLines(next, work) {
       "SELECT line, substr(entry, 1, 300), note FROM lines WHERE key IS NULL LIMIT ?",
       [MOST_SHOWN],
     ),
+    reasons: await rowsOf(
+      database,
+      "SELECT replace(note, 'no entry: ', ''), count(*) FROM lines WHERE key IS NULL " +
+        "GROUP BY 1 ORDER BY note LIKE '%range%' DESC, 2 DESC, 1",
+    ),
   };
   if (keys === 0) {
     const [first] = next.unused.rows;
@@ -133,12 +149,12 @@ async function readLines(next, work) {
       "there is no entry in it" +
         (first === undefined
           ? "; a list has URLs or names, one a line or in any form of a list"
-          : `; line ${first[0]}, for one: ${first[2].replace(/^no entry: /, "")}`),
+          : `; line ${first[0]}, for one: ${first[2].replace(/^no entry: /, "")}${KEYS_HINT}`),
     );
   }
   await database.run(
     "INSERT INTO filters SELECT 'asked', bloom_agg(key, NULL, ?, ?) FROM lines WHERE key NOT NULL",
-    [next.rate, `key=${next.rule}`],
+    [next.rate, next.rule === undefined ? "blocked" : `key=${next.rule}`],
   );
 }
 
@@ -161,34 +177,33 @@ async function prepareFilter(next) {
   await database.run("INSERT INTO filters VALUES ('keys', ?)", [plain]);
 }
 
-function showList() {
+async function showList() {
   if (list === undefined) return;
   const { name, isFilter, info, filter, unused } = list;
   const size = `a filter of ${shownBytes(filter.length)}`;
-  const several = list.rule === undefined ? "" : ", and a URL, which has several, more often";
-  const rate =
-    info.p > 0 ? `; a key is wrongly found 1 time in ${grouped(1 / info.p)}${several}` : "";
+  const several = list.rule === undefined ? "" : ", and more for a URL, which has several keys";
+  const rate = info.p > 0 ? `. False positives: ${falsePositives(info.p)}${several}` : "";
   element("list-figures").textContent = isFilter
     ? `${name}: ${size}, of layout ${info.layout}, made for ${counted(info.n ?? 0, "key")}${rate}.`
     : `${name === DEFAULT_LIST ? "URLhaus, malicious hosts and pages" : name}: ` +
       `${counted(info.n, "key")} in ${size}${rate}.`;
   element("rate-wanted").value = String(list.rate);
-  element("rule").value = list.rule ?? "url";
+  element("rule").value = list.rule ?? "";
   for (const id of ["rate-wanted", "rule"]) element(id).disabled = isFilter;
   element("unused").hidden = isFilter || unused.count === 0;
   if (!element("unused").hidden) showUnused(unused);
   showListSql();
+  await showExamples(list);
 }
 
-function showUnused({ count, keys, rows }) {
+function showUnused({ count, keys, rows, reasons }) {
   const isStrange = count > 10 * keys;
   if (isStrange) element("unused").open = true;
   element("unused-summary").textContent = isStrange
     ? `This looks like no list: ${grouped(keys)} of ${counted(keys + count, "line")} ` +
-      `${keys === 1 ? "has" : "have"} an entry`
-    : count === 1
-      ? "1 line is left out"
-      : `${grouped(count)} lines are left out`;
+      `${keys === 1 ? "has" : "have"} an entry${KEYS_HINT}`
+    : `${counted(count, "line")} left out: ` +
+      reasons.map(([why, lines]) => `${why} (${grouped(lines)})`).join(", ");
   showTable(
     element("unused-lines"),
     ["line", "as written", "why"],
@@ -339,7 +354,8 @@ async function showAnswers(from, mine, answers) {
   showListSql();
   if (answers.length === 0) {
     verdict.className = "verdict doubt";
-    verdict.textContent = "Type a URL, as in https://example.org/a.";
+    verdict.textContent =
+      from.rule === undefined ? "Type a key." : "Type a URL, as in https://example.org/a.";
     element("answer").hidden = true;
     return;
   }
@@ -348,7 +364,7 @@ async function showAnswers(from, mine, answers) {
   await showKeys(from, answers[0]);
 }
 
-function showVerdict({ isFilter, rule }, { answer, key }) {
+function showVerdict({ isFilter, rule, unused }, { url, answer, key }) {
   const { kind } = verdictOf(answer, key);
   const verdict = element("verdict");
   verdict.className = `verdict ${kind}`;
@@ -365,9 +381,14 @@ function showVerdict({ isFilter, rule }, { answer, key }) {
           ? ". The exact list confirms it."
           : ". The exact list does not have it: this is a false positive.",
     );
-  if (rule === undefined)
+  if (isFilter && rule === undefined)
     verdict.append(" The filter has no key rule: the line itself was asked, as text.");
+  const ranges = unused?.reasons.find(([why]) => why.includes("range"))?.[1] ?? 0;
+  if (answer === 0 && ranges > 0 && isAddress(url))
+    verdict.append(` But it has ${counted(ranges, "range")} of addresses, which were left out.`);
 }
+
+const isAddress = (url) => /^(?:\w+:)?\/*(?:\d+(?:\.\d+){3}|\[[\da-f:.]+\])(?:[:/?#]|$)/i.test(url);
 
 function showVerdicts(from, { urls, found, confirmed }, answers) {
   const verdict = element("verdict");
@@ -386,7 +407,7 @@ function showVerdicts(from, { urls, found, confirmed }, answers) {
       : "");
   showTable(
     element("verdicts"),
-    ["URL", "verdict", "decided by the key"],
+    ["asked", "verdict", "decided by the key"],
     answers.map((one) => {
       const { kind, words } = verdictOf(one.answer, one.key);
       const textContent = shortened(one.url);
@@ -472,11 +493,15 @@ function listSql(isWhole) {
   const { name, isFilter, rate, rule } = list;
   const short = quoted(baseName(name));
   const { from: file, hint } = sourceSql(list);
+  const readKeys =
+    rule === undefined
+      ? `bloom_agg(text, NULL, ${rate})\n    FROM bloom_lines(${file});`
+      : `bloom_agg(key, NULL, ${rate}, 'key=${rule}')\n` +
+        `    FROM bloom_list(${file})\n` +
+        "   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';";
   const made = isFilter
     ? `INSERT INTO filters VALUES (${short}, ${file});`
-    : `INSERT INTO filters\n  SELECT ${short}, bloom_agg(key, NULL, ${rate}, 'key=${rule}')\n` +
-      `    FROM bloom_list(${file})\n` +
-      "   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';";
+    : `INSERT INTO filters\n  SELECT ${short}, ${readKeys}`;
   const most = isWhole ? MOST_COPIED : MOST_SEEN;
   const urls = asked.urls.length > 0 ? asked.urls.slice(0, most) : ["https://example.org/"];
   const more = asked.urls.length - urls.length;
@@ -500,7 +525,13 @@ function showListSql() {
 
 // --- A list of one's own ---
 
-const ownSource = (name, bytes) => ({ name, bytes, rate: 0.001, rule: "url" });
+// A list of keys as they are stays the choice for the next list; "" is no rule.
+const ownSource = (name, bytes) => ({
+  name,
+  bytes,
+  rate: 0.001,
+  rule: element("rule").value === "" ? undefined : "url",
+});
 
 function openFile(file) {
   if (file === undefined) return;
@@ -514,6 +545,25 @@ const openText = () =>
     isPasted: true,
     hint: "Save your list as pasted.txt beside bloom.so.",
   });
+
+const passwordSource = () => ({
+  ...ownSource("passwords.txt", new TextEncoder().encode(PASSWORDS.join("\n"))),
+  isPasted: true,
+  rule: undefined,
+});
+
+// The list of the tab before it was reloaded, if it was short enough to be kept.
+function rememberList({ name, bytes, rate, rule, isPasted, hint }) {
+  const isKept = name !== DEFAULT_LIST && bytes.length <= LONGEST_KEPT;
+  const letters = isKept ? Array.from(bytes, (byte) => String.fromCharCode(byte)).join("") : "";
+  remember("list", isKept ? { name, rate, rule, isPasted, hint, letters } : null);
+}
+
+function rememberedSource() {
+  const { letters, ...source } = recall("list") ?? {};
+  if (letters === undefined) return defaultSource();
+  return { ...source, bytes: Uint8Array.from(letters, (letter) => letter.charCodeAt(0)) };
+}
 
 const defaultSource = () => ({
   name: DEFAULT_LIST,
@@ -560,11 +610,12 @@ function listenToOwnLists() {
   holdLongTexts(element("paste"), openText);
   element("use-paste").addEventListener("click", openText);
   element("default-list").addEventListener("click", () => loadList(defaultSource()));
+  element("passwords").addEventListener("click", () => loadList(passwordSource()));
   for (const id of ["rate-wanted", "rule"])
     element(id).addEventListener("change", () => {
-      const { name, bytes, isPasted, hint } = loading?.source ?? list;
+      const { name, bytes, isPasted, hint } = loading?.source ?? refused ?? list;
       const rate = Number(element("rate-wanted").value);
-      loadList({ name, bytes, isPasted, hint, rate, rule: element("rule").value });
+      loadList({ name, bytes, isPasted, hint, rate, rule: element("rule").value || undefined });
     });
   element("save").addEventListener("click", () => {
     const address = URL.createObjectURL(new Blob([list.filter]));
@@ -574,60 +625,70 @@ function listenToOwnLists() {
   });
 }
 
-function listenToQuestions() {
+function askTyped() {
   // As mails and programs quote them.
   const bare = (line) => line.trim().replace(/^(?:"(.*)"|'(.*)'|<(.*)>)$/, "$1$2$3");
-  const ask = () => {
-    const lines = linesOf(textOf(element("urls")));
-    askAll(list?.rule === undefined ? lines : lines.map(bare)); // without a rule they are keys
-  };
-  holdLongTexts(element("urls"), ask);
+  const lines = linesOf(textOf(element("urls")));
+  remember("urls", held.has(element("urls")) ? null : element("urls").value);
+  return askAll(list?.rule === undefined ? lines : lines.map(bare)); // without a rule they are keys
+}
+
+function listenToQuestions() {
+  holdLongTexts(element("urls"), askTyped);
   element("ask-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    ask();
+    askTyped();
   });
   element("urls").addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    ask();
+    askTyped();
   });
 }
 
-// A page of the default list, a page under a host of it, and one that is on no list.
-async function showExamples() {
+// Something of the list, something that follows from it, and something that is on no list.
+async function examplesOf({ database, rule, isFilter }) {
+  if (isFilter) return [];
+  if (rule === undefined)
+    return [
+      ...(await rowsOf(database, "SELECT key FROM lines WHERE length(key) < 44 LIMIT 1")).flat(),
+      "correct horse battery staple",
+    ];
   const rows = await rowsOf(
-    list.database,
+    database,
     "SELECT 'http://' || key FROM (SELECT key FROM lines " +
       "WHERE key LIKE '%/_%' AND length(key) < 44 ORDER BY key LIMIT 1) " +
       "UNION ALL SELECT 'https://www.' || key || 'index.html?a=1' FROM " +
       "(SELECT key FROM lines WHERE key NOT LIKE '%/_%' AND key GLOB '[a-z]*.[a-z]*/' " +
       "AND length(key) < 18 ORDER BY key LIMIT 1)",
   );
-  const urls = [...rows.flat(), "https://sqlite.org/lang.html"];
-  const examples = [...urls.map((url) => [url, [url]]), ["all three", urls]];
+  return [...rows.flat(), "https://sqlite.org/lang.html"];
+}
+
+async function showExamples(from) {
+  const keys = await examplesOf(from);
+  if (from !== list) return;
+  from.examples = keys;
+  element("examples").parentNode.hidden = keys.length === 0;
   element("examples").replaceChildren();
-  examples.forEach(([title, lines], i) => {
+  [...keys.map((key) => [key, [key]]), ["all of them", keys]].forEach(([title, lines], i) => {
     const button = make("button", { type: "button", className: "link", textContent: title });
     button.addEventListener("click", () => {
       setText(element("urls"), lines.join("\n"));
-      askAll(lines);
+      askTyped();
     });
     element("examples").append(i > 0 ? " or " : "", button);
   });
-  return urls;
 }
 
 async function startAsking() {
   listenToDrops();
   listenToOwnLists();
   listenToQuestions();
-  await loadList(defaultSource());
+  await loadList(rememberedSource());
   if (list === undefined) throw new Error(element("list-problem").textContent);
-  const [first] = await showExamples();
   // Somebody may have typed already.
-  if (textOf(element("urls")) === "") {
-    setText(element("urls"), first);
-    await askAll([first]);
-  }
+  element("urls").value ||= recall("urls") || (list.examples[0] ?? "");
+  await askTyped();
   performance.mark("first answer");
 }

@@ -134,7 +134,7 @@ function showSteps(steps) {
     timer === undefined ? play() : pause(),
   );
   still.addEventListener("change", pause);
-  show(0);
+  show(still.matches ? steps.length - 1 : 0);
   pause();
   if (!still.matches) play();
 }

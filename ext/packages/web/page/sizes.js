@@ -41,7 +41,10 @@ const FIELDS = {
   },
   p: {
     parse: parsedRate,
-    shown: String,
+    shown: (p) => {
+      const keys = Number((1 / p).toPrecision(9));
+      return Number.isInteger(keys) ? `1 in ${grouped(keys)}` : String(p);
+    },
     wanted: "False positives must be from 0.000000001 to less than 1, as in 0.01 or 1 in 100",
     slide: (power) => Number((10 ** -power).toPrecision(2)),
     power: (p) => -Math.log10(p),
@@ -146,7 +149,7 @@ async function startChoosing(database) {
       bytes === null
         ? `Layout ${mine.layout} is not made for ${counted(mine.n, "key")} at ${mine.p}.`
         : `${counted(mine.n, "key")} ${mine.n === 1 ? "takes" : "take"} ${shownBytes(bytes)} in ` +
-          `layout ${mine.layout}, and of ${wronglyFound(mine.p)}.` +
+          `layout ${mine.layout}. False positives: ${falsePositives(mine.p)}.` +
           (bytes > MOST_BYTES
             ? " A value of SQLite cannot be so large: use a table, of layout blocked or " +
               "counting, or shards."
@@ -223,20 +226,14 @@ function choiceOf(hash) {
   return { values, problems };
 }
 
-const wronglyFound = (p) =>
-  p > 0.1
-    ? `100 keys that were never added, ${Number((100 * p).toPrecision(3))} are found`
-    : `${grouped(1 / p)} keys that were never added, one is wrongly found`;
-
 function drawRate({ n, p }, blocks, probes) {
   const picture = element("rate");
   const [left, right, top, bottom] = [84, 470, 12, 262];
   const highest = blockedRate(1.5 * n, blocks, probes) * 1.05;
   const x = (part) => left + ((right - left) * part) / 1.5;
   const y = (value) => bottom - ((bottom - top) * Math.min(value, highest)) / highest;
+  const rate = (keys) => falsePositives(blockedRate(keys, blocks, probes), 2);
   const percent = (value) => `${Number((100 * value).toPrecision(2))} %`;
-  const rarely = (value) =>
-    value < 1e-5 ? `1 time in ${shownCount(Number((1 / value).toPrecision(2)))}` : percent(value);
   const label = (text, attributes) =>
     draw(picture, "text", { class: "label", ...attributes }, text);
   const curve = (kind, rate) => {
@@ -248,12 +245,8 @@ function drawRate({ n, p }, blocks, probes) {
   };
   picture.replaceChildren();
   draw(picture, "path", { class: "axis", fill: "none", d: `M${left},${top} V${bottom} H${right}` });
-  for (const part of [0, 0.5, 1, 1.5])
-    label(shownCount(part * n), {
-      x: x(part),
-      y: bottom + 18,
-      "text-anchor": part === 1.5 ? "end" : "middle",
-    });
+  for (const part of [0, 0.5, 1])
+    label(shownCount(part * n), { x: x(part), y: bottom + 18, "text-anchor": "middle" });
   label("keys in the filter", { x: right, y: bottom + 34, "text-anchor": "end" });
   // Zero is left out where the rate that was asked for stands in its place.
   const isApart = (value) => value === p || Math.abs(y(value) - y(p)) > 16;
@@ -266,10 +259,8 @@ function drawRate({ n, p }, blocks, probes) {
   curve("curve second", (keys) => classicRate(keys, blocks * 512, probes));
   curve("curve", blockedRate);
   element("rate-caption").textContent =
-    "How often layout blocked finds a key that was never added: " +
-    `${rarely(blockedRate(n, blocks, probes))} with ${shownCount(n)} ` +
-    `${n === 1 ? "key" : "keys"}, ` +
-    `${rarely(blockedRate(1.5 * n, blocks, probes))} with half as many again. ` +
+    `False positives of layout blocked: ${rate(n)} when it has ${counted(n, "key")}, ` +
+    `${rate(1.5 * n)} with half as many again. ` +
     "Dotted: the same bits without blocks.";
 }
 

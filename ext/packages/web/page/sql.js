@@ -104,12 +104,21 @@ async function runSql() {
   if (mine !== running) return;
   running = undefined;
   lastShown = shown;
-  const hasFailed = shown.some(({ problem }) => problem !== undefined);
+  const failure = shown.find(({ problem }) => problem !== undefined);
+  if (failure !== undefined) selectLine(element("sql"), failure.line);
   status.textContent = mine.isStopped
     ? `Stopped after ${seconds(time)}; what had finished is shown.`
-    : hasFailed
+    : failure !== undefined
       ? "It stopped at an error."
       : `Done in ${time < 1000 ? `${grouped(time)} ms` : seconds(time)}.`;
+}
+
+// Selects a line in the field, where it can be seen once the field has the focus.
+function selectLine(area, number) {
+  if (held.has(area)) return;
+  const lines = area.value.split("\n");
+  const start = lines.slice(0, number - 1).join("\n").length + (number > 1 ? 1 : 0);
+  area.setSelectionRange(start, start + lines[number - 1].length);
 }
 
 function startWriting() {
@@ -118,12 +127,25 @@ function startWriting() {
     ...JSON.parse(element("recipes").textContent),
   ];
   const choose = element("recipe");
+  const inGroups = (use) =>
+    Object.entries(Object.groupBy(recipes.slice(1), ({ group }) => group)).map(use);
+  const optionOf = (recipe) =>
+    make("option", {
+      value: recipes.indexOf(recipe),
+      textContent: recipe.name.replaceAll("_", " "),
+    });
   choose.replaceChildren(
-    ...recipes.map(({ name }, i) =>
-      make("option", { value: i, textContent: name.replaceAll("_", " ") }),
-    ),
+    optionOf(recipes[0]),
+    ...inGroups(([label, some]) => make("optgroup", { label }, ...some.map(optionOf))),
     make("option", { value: "own", textContent: "from this page", hidden: true }),
   );
+  const recipeLink = ({ name, title }) =>
+    make(
+      "li",
+      {},
+      make("a", { href: `#recipe=${name}`, textContent: name.replaceAll("_", " ") }),
+      ` ${title}`,
+    );
   const shipped = recipes.length;
   let given = ""; // what the page put there; something else becomes a recipe
   const put = (sql, title) => {
@@ -135,6 +157,7 @@ function startWriting() {
     }
     setText(element("sql"), sql);
     given = textOf(element("sql")); // the field may end its lines otherwise
+    remember("sql", sql);
     element("recipe-title").textContent = title;
     running?.stop();
     running = undefined;
@@ -146,7 +169,12 @@ function startWriting() {
     put(recipes[choose.value].sql, recipes[choose.value].title);
   };
   choose.addEventListener("change", show);
+  const kept = recall("sql"); // what was there before a reload: a recipe, or what was written
+  const known = recipes.findIndex(({ sql }) => sql === kept);
+  choose.value = Math.max(0, known);
   show();
+  if (kept !== undefined && known < 0) setText(element("sql"), kept);
+  element("sql").addEventListener("input", () => remember("sql", element("sql").value));
 
   function takeAddress() {
     const name = new URLSearchParams(location.hash.slice(1)).get("recipe");
@@ -163,12 +191,12 @@ function startWriting() {
     if (target.hash === location.hash) takeAddress();
   });
   element("recipe-links").replaceChildren(
-    ...recipes.slice(1).map(({ name, title }) =>
+    ...inGroups(([group, some]) =>
       make(
-        "li",
+        "section",
         {},
-        make("a", { href: `#recipe=${name}`, textContent: name.replaceAll("_", " ") }),
-        ` ${title}`,
+        make("h3", { textContent: group }),
+        make("ul", {}, ...some.map(recipeLink)),
       ),
     ),
   );
