@@ -111,6 +111,7 @@ PACKAGES = {
         BINARIES + " npm",
         ("npm packages", "npm_test.py Npm Files"),
         ("README of npm", "npm_test.py Readme"),
+        ("libraries of Node", "npm_test.py Libraries"),
     ),
     "jar": Package(
         "java", BINARIES + " default-jdk-headless maven", ("Java package", "java_test.py")
