@@ -90,7 +90,8 @@ ifeq ($(shell uname -s),Darwin)
 	    -o $(BUILD)/sqlite-bloom-filter.o $(STATIC_OBJECTS)
 else
 	$(call say,LINK,$@)$(CC) -r -nostdlib -o $(BUILD)/sqlite-bloom-filter.o $(STATIC_OBJECTS)
-	$(if $(V),,@)$(OBJCOPY) --wildcard --keep-global-symbol='sqlite_bloom_*' $(BUILD)/sqlite-bloom-filter.o
+	$(if $(V),,@)$(OBJCOPY) --wildcard --keep-global-symbol='sqlite_bloom_*' \
+	    $(BUILD)/sqlite-bloom-filter.o
 endif
 	@rm -f $@
 	$(if $(V),,@)$(AR) rcs $@ $(BUILD)/sqlite-bloom-filter.o
