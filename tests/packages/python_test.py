@@ -106,6 +106,28 @@ class Wheel(unittest.TestCase):
         self.assertIn("sqlite-bloom", self.environment.run("datasette", "plugins"))
         self.assertIn("sqlite-bloom", self.environment.run("sqlite-utils", "plugins"))
 
+    def test_tools_that_count_every_table_do_not_see_an_attached_file(self):
+        self.environment.pip("install", "datasette", "sqlite-utils", "setuptools")
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        self.environment.run("python", "-c", f"""
+import os, sqlite3, sqlite_bloom
+os.chdir({folder!r})
+connection = sqlite3.connect("shop.db")
+sqlite_bloom.load(connection)
+connection.execute("ATTACH 'filters.db' AS filters")
+connection.execute("CREATE TABLE visits(url)")
+connection.execute("INSERT INTO visits VALUES ('a'), ('b')")
+connection.execute("CREATE VIRTUAL TABLE filters.seen USING bloom")
+connection.commit()
+""")
+        counts = self.environment.run("sqlite-utils", "tables", f"{folder}/shop.db", "--counts")
+        self.assertEqual(json.loads(counts), [{"table": "visits", "count": 2}])
+        listed = json.loads(self.environment.run("datasette", f"{folder}/shop.db", "--get",
+                                                 "/shop.json?_shape=objects"))
+        self.assertEqual([(table["name"], table["count"]) for table in listed["tables"]],
+                         [("visits", 2)])
+
     def test_a_python_without_extension_loading_is_told_of_apsw(self):
         program = (
             "import sqlite_bloom\nclass Connection:\n    cursor = None\ntry:\n   "
