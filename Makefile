@@ -1,7 +1,7 @@
 # Build, run and test the bloom extension. It needs GNU make (gmake on BSD). The lines that begin
 # with #: are what make help prints, here and in the files that are included below.
 #
-#: make                builds the library, and libsqlite-bloom-filter.a for C without SQLite
+#: make                builds the library, and libsqlite-bloom-filter.a for C; V=1 prints commands
 #: make demo           filters a million visits by a list of malicious URLs; URLS=FILE for your own
 #: make install        libraries and headers, under PREFIX (/usr/local); LIBDIR, DESTDIR
 #: make uninstall      removes them
@@ -47,6 +47,8 @@ LIBRARY_SOURCES = $(foreach folder,$(LIBRARY_FOLDERS),$(wildcard ext/$(folder)/*
 COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -std=c11 -Iext -ffp-contract=off
 
 FILTER_LIBRARY = libsqlite-bloom-filter.a
+# $(call say,CC,$@): what a rule prints instead of its command, unless V=1 asks for that.
+say = $(if $(V),,@printf '%-4s %s\n' $(1) $(2);)
 
 all: $(LIBRARY) $(FILTER_LIBRARY)
 	@echo 'Built $(LIBRARY). Next: make demo, make test, or .load ./bloom in the sqlite3 shell'
@@ -57,7 +59,7 @@ all: $(LIBRARY) $(FILTER_LIBRARY)
 define objects
 $(BUILD)/$(1)/%.o: ext/%.c Makefile
 	@mkdir -p $$(@D)
-	$$(COMPILE) $(2) -MMD -MP -c -o $$@ $$<
+	$$(call say,CC,$$<)$$(COMPILE) $(2) -MMD -MP -c -o $$@ $$<
 endef
 objects_of = $(patsubst ext/%.c,$(BUILD)/$(1)/%.o,$(2))
 -include $(wildcard $(addprefix $(BUILD)/*/,*.d */*.d */*/*.d */*/*/*.d))
@@ -72,7 +74,7 @@ objects: $(call objects_of,$(VARIANT),$(sort $(SOURCES) $(LIBRARY_SOURCES)))
 endif
 
 $(LIBRARY): $(OBJECTS)
-	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $(OBJECTS) -lm
+	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $(OBJECTS) -lm
 
 # One object, in which everything but the functions of the header is local. They stay hidden, so
 # that a shared library that has it in it does not export them. Link-time optimisation would put off
@@ -84,14 +86,15 @@ OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
 
 $(FILTER_LIBRARY): $(STATIC_OBJECTS)
 ifeq ($(shell uname -s),Darwin)
-	$(CC) -r -nostdlib -Wl,-exported_symbol,'_sqlite_bloom_*' -o $(BUILD)/sqlite-bloom-filter.o \
-	    $(STATIC_OBJECTS)
+	$(call say,LINK,$@)$(CC) -r -nostdlib -Wl,-exported_symbol,'_sqlite_bloom_*' \
+	    -o $(BUILD)/sqlite-bloom-filter.o $(STATIC_OBJECTS)
 else
-	$(CC) -r -nostdlib -o $(BUILD)/sqlite-bloom-filter.o $(STATIC_OBJECTS)
-	$(OBJCOPY) --wildcard --keep-global-symbol='sqlite_bloom_*' $(BUILD)/sqlite-bloom-filter.o
+	$(call say,LINK,$@)$(CC) -r -nostdlib -o $(BUILD)/sqlite-bloom-filter.o $(STATIC_OBJECTS)
+	$(if $(V),,@)$(OBJCOPY) --wildcard --keep-global-symbol='sqlite_bloom_*' \
+	    $(BUILD)/sqlite-bloom-filter.o
 endif
-	rm -f $@
-	$(AR) rcs $@ $(BUILD)/sqlite-bloom-filter.o
+	@rm -f $@
+	$(if $(V),,@)$(AR) rcs $@ $(BUILD)/sqlite-bloom-filter.o
 
 # What pkg-config and CMake read, from templates.
 PKGCONFIG = $(LIBDIR)/pkgconfig

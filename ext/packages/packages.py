@@ -114,6 +114,7 @@ PACKAGES = {
         BINARIES + " npm",
         ("npm packages", "npm_test.py Npm Files"),
         ("README of npm", "npm_test.py Readme"),
+        ("libraries of Node", "npm_test.py Libraries"),
     ),
     "gem": Package("ruby", BINARIES + " ruby", ("gem", "ruby_test.py")),
     "recipes": Package(

@@ -132,7 +132,7 @@ class Build(unittest.TestCase):
         flags = ("CC=gcc", "CFLAGS=-O1 -DGIVEN_BY_TEST", "LDFLAGS=-Wl,-z,now")
         # Not the options of a make above this one: -s would hide the commands.
         environment = {**os.environ, "MAKEFLAGS": ""}
-        output = run("make", "-n", *flags, cwd=self.copy(), env=environment)
+        output = run("make", "-n", "V=1", *flags, cwd=self.copy(), env=environment)
         compiled = [line for line in output.splitlines() if " -c " in line]
         linked = [line for line in output.splitlines() if " -shared " in line]
         self.assertGreater(len(compiled), 5)

@@ -85,7 +85,7 @@ static void every_message_is_clean(void) {
             if (!is_clean(sqlite3_errmsg(database)))
                 fail_msg("%s: %s", sql, sqlite3_errmsg(database));
             if (strstr(sqlite3_errmsg(database), "the text '") == NULL &&
-                strstr(sqlite3_errmsg(database), ", not ") == NULL)
+                strstr(sqlite3_errmsg(database), " is '") == NULL)
                 fail_msg("%s: %s", sql, sqlite3_errmsg(database));
             sqlite3_free(sql);
         }

@@ -98,9 +98,23 @@ class Npm(unittest.TestCase):
         )
         self.assertIn("without --omit=optional", message)
         self.assertIn(
-            f"npm install ./sqlite-bloom-{RELEASE}.tgz ./sqlite-bloom-linux-x64-{RELEASE}.tgz;",
+            f"npm install ./sqlite-bloom-{RELEASE}.tgz ./sqlite-bloom-linux-x64-{RELEASE}.tgz.",
             message,
         )
+
+    def test_a_library_inside_an_archive_of_electron(self):
+        folder = self.install()
+        inside = folder / "app.asar"
+        inside.mkdir()
+        (folder / "node_modules").rename(inside / "node_modules")
+        program = "try { console.log(require('./app.asar/node_modules/sqlite-bloom')" \
+            ".getLoadablePath()) } catch (error) { console.log(error.message) }"
+        self.assertIn("bloom.so is inside app.asar, from where no library can be loaded. Unpack it:"
+                      ' "asarUnpack": ["**/sqlite-bloom-*/**"]',
+                      run("node", "-e", program, cwd=folder))
+        shutil.copytree(inside, folder / "app.asar.unpacked")
+        self.assertIn("app.asar.unpacked/node_modules/sqlite-bloom-linux-x64/bloom.so",
+                      run("node", "-e", program, cwd=folder))
 
     def test_what_is_no_connection_is_refused(self):
         folder = self.install()
@@ -113,7 +127,8 @@ class Npm(unittest.TestCase):
                 cwd=folder,
             )
             self.assertIn(
-                "TypeError: sqlite-bloom: load() expects a connection with loadExtension()", message
+                "TypeError: sqlite-bloom: load(): this is not a connection that has"
+                " loadExtension()", message
             )
 
     def test_the_musl_library_is_chosen_where_node_runs_on_musl(self):
@@ -252,14 +267,15 @@ class Libraries(unittest.TestCase):
         for module in ("node:sqlite", "libsql"):
             with self.subTest(module=module):
                 printed = run(node, "--no-warnings", "program.cjs", module, cwd=folder)
-                refused = "a string, number, bigint or Uint8Array is expected"
+                refused = "Pass a string, number, bigint or Uint8Array"
                 self.assertEqual(printed.splitlines(), [
                     *["true"] * 6,
-                    "sqlite-bloom: build(): there is no key, and a filter of nothing lets"
+                    "sqlite-bloom: build(): there is no key, and an empty filter lets"
                     " everything pass. Look where the keys come from, or make an empty filter with"
                     " SELECT bloom_new(n)",
-                    "sqlite-bloom: build() expects an iterable of keys, not one key",
-                    f"sqlite-bloom: build(): key 2 is of type object; {refused}",
+                    "sqlite-bloom: build(): keys is not an iterable of keys. Pass an array, as in"
+                    " [key]",
+                    f"sqlite-bloom: build(): key 2 is of type object. {refused}",
                     "sqlite-bloom: build(): key 1 is a bigint of more than 64 bits; " + refused,
                     "bloom_agg: p is 2.0. Give a number between 0 and 1, for example 0.01 for 1 %",
                     *("3500 0 3500", "true", "mine", "true", "3500,100000,120000"),

@@ -106,6 +106,28 @@ class Wheel(unittest.TestCase):
         self.assertIn("sqlite-bloom", self.environment.run("datasette", "plugins"))
         self.assertIn("sqlite-bloom", self.environment.run("sqlite-utils", "plugins"))
 
+    def test_tools_that_count_every_table_do_not_see_an_attached_file(self):
+        self.environment.pip("install", "datasette", "sqlite-utils", "setuptools")
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        self.environment.run("python", "-c", f"""
+import os, sqlite3, sqlite_bloom
+os.chdir({folder!r})
+connection = sqlite3.connect("shop.db")
+sqlite_bloom.load(connection)
+connection.execute("ATTACH 'filters.db' AS filters")
+connection.execute("CREATE TABLE visits(url)")
+connection.execute("INSERT INTO visits VALUES ('a'), ('b')")
+connection.execute("CREATE VIRTUAL TABLE filters.seen USING bloom")
+connection.commit()
+""")
+        counts = self.environment.run("sqlite-utils", "tables", f"{folder}/shop.db", "--counts")
+        self.assertEqual(json.loads(counts), [{"table": "visits", "count": 2}])
+        listed = json.loads(self.environment.run("datasette", f"{folder}/shop.db", "--get",
+                                                 "/shop.json?_shape=objects"))
+        self.assertEqual([(table["name"], table["count"]) for table in listed["tables"]],
+                         [("visits", 2)])
+
     def test_a_python_without_extension_loading_is_told_of_apsw(self):
         program = (
             "import sqlite_bloom\nclass Connection:\n    cursor = None\ntry:\n   "
@@ -137,13 +159,15 @@ for value in ("a.db", None, Postgres()):
         print(error)
 """
         lines = self.environment.run("python", "-c", program).splitlines()
-        wanted = "sqlite_bloom.load expects a connection of sqlite3, apsw, SQLAlchemy, Django or"
+        wanted = "is not a connection to SQLite. Pass a connection of sqlite3, apsw, SQLAlchemy," \
+            " Django or aiosqlite"
         self.assertEqual(
             lines,
             [
-                f"{wanted} aiosqlite, not builtins.str",
-                f"{wanted} aiosqlite, not builtins.NoneType",
-                "sqlite_bloom.load expects a connection to SQLite, not to postgresql",
+                f"sqlite_bloom.load: builtins.str {wanted}",
+                f"sqlite_bloom.load: builtins.NoneType {wanted}",
+                "sqlite_bloom.load: this is a connection to postgresql. Pass a connection to"
+                " SQLite",
             ],
         )
 
@@ -472,10 +496,10 @@ class Programs(unittest.TestCase):
 
     def test_building_from_an_iterable(self):
         seen = self.environment.run("python", "-c", BUILDING.replace("\\\\", "\\")).splitlines()
-        refused = "which SQLite cannot have: an int needs 64 bits at most, a str must be valid" \
-            " Unicode"
-        nothing = "ValueError: sqlite_bloom.build: there is no key, and a filter of nothing lets" \
-            " everything pass; look where the keys come from, or make an empty filter with SELECT" \
+        refused = "which SQLite cannot store. Pass an int of at most 64 bits, or a str of" \
+            " valid Unicode"
+        nothing = "ValueError: sqlite_bloom.build: there is no key, and an empty filter lets" \
+            " everything pass. Look where the keys come from, or make an empty filter with SELECT" \
             " bloom_new(n)"
         self.assertEqual(
             seen,
@@ -485,12 +509,13 @@ class Programs(unittest.TestCase):
                 "later True",
                 "KeyError: 'mine'",
                 "KeyboardInterrupt: 100000",
-                "TypeError: sqlite_bloom.build: key 2 is a list; a str, bytes, int or float is"
-                " expected",
+                "TypeError: sqlite_bloom.build: key 2 is a list. Pass each key as a str, bytes,"
+                " int or float",
                 f"ValueError: sqlite_bloom.build: key 2 is 9223372036854775808, {refused}",
                 f"ValueError: sqlite_bloom.build: key 2 is '\\ud800', {refused}",
-                "TypeError: sqlite_bloom.build expects many keys, not one: ['abc']",
-                "TypeError: 'int' object is not iterable",
+                "TypeError: sqlite_bloom.build: keys is one key. Pass a list of it, ['abc']",
+                "TypeError: sqlite_bloom.build: keys is a int and cannot be iterated. Pass an"
+                " iterable of keys",
                 "OperationalError: bloom_agg: p is 2. Give a number between 0 and 1, for example"
                 " 0.01 for 1 %",
                 *[nothing] * 4,
@@ -500,16 +525,16 @@ class Programs(unittest.TestCase):
         )
 
     def test_feeding_keys_of_every_kind(self):
-        beyond = "which SQLite cannot have: an int needs 64 bits at most, a str must be valid" \
-            " Unicode"
+        beyond = "which SQLite cannot store. Pass an int of at most 64 bits, or a str of" \
+            " valid Unicode"
         self.assertEqual(
             self.environment.run("python", "-c", FEEDING).splitlines(),
             [
                 "72",
                 "120000 [100000, 120000] False 0",
                 "KeyError: 'mine'",
-                "TypeError: sqlite_bloom.add_all: key 2 is a list; a str, bytes, int or float is"
-                " expected",
+                "TypeError: sqlite_bloom.add_all: key 2 is a list. Pass each key as a str, bytes,"
+                " int or float",
                 "KeyboardInterrupt: 100000",
                 f"ValueError: sqlite_bloom.add_all: key 60001 is {2**70}, {beyond}",
                 f"ValueError: sqlite_bloom.add_all: key 50001 is '\\ud800', {beyond}",
@@ -517,6 +542,35 @@ class Programs(unittest.TestCase):
                 *("True 1", "0", "1", "2500"),
             ],
         )
+
+    def test_what_is_no_filter_table_is_refused(self):
+        program = """
+import pathlib, sqlite3, sqlite_bloom
+connection = sqlite3.connect(":memory:")
+sqlite_bloom.load(connection)
+connection.execute("CREATE TABLE plain(key)")
+for table in "none", "plain", pathlib.Path("x"):
+    try:
+        sqlite_bloom.add_all(connection, table, ["a"])
+    except (ValueError, TypeError) as error:
+        print(error)
+for call in (lambda: sqlite_bloom.add_all(connection.cursor(), "plain", ["a"]),
+             lambda: sqlite_bloom.build(pathlib.Path("list.txt"))):
+    try:
+        call()
+    except TypeError as error:
+        print(str(error).replace("PosixPath", "Path"))
+"""
+        self.assertEqual(self.environment.run("python", "-c", program).splitlines(), [
+            "sqlite_bloom.add_all: no such table: none. Create the table with CREATE VIRTUAL TABLE"
+            ' "none" USING bloom',
+            'sqlite_bloom.add_all: no such column: info. "plain" is not a filter table, so use'
+            " INSERT",
+            "sqlite_bloom.add_all: the table is a PosixPath. Pass its name as str",
+            "sqlite_bloom.add_all: a Cursor is not a connection. Pass a connection of sqlite3 or"
+            " apsw",
+            "sqlite_bloom.build: keys is a Path and cannot be iterated. Pass the lines of the file"
+            " without their ends"])
 
     def test_an_engine_reaches_pooled_connections(self):
         program = (
@@ -591,7 +645,7 @@ class Programs(unittest.TestCase):
         )
         lines = self.environment.run("python", "-c", program).splitlines()
         self.assertEqual(lines[0], "True")
-        self.assertIn("key 1 is 9223372036854775808, which SQLite cannot have", lines[1])
+        self.assertIn("key 1 is 9223372036854775808, which SQLite cannot store", lines[1])
         self.assertIn("key 1 is a list", lines[2])
 
     def test_type_hints(self):

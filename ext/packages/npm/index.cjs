@@ -26,10 +26,19 @@ function isMusl() {
   return header !== undefined && !header.glibcVersionRuntime;
 }
 
+// A library inside an archive of Electron cannot be loaded. If it is unpacked, it is beside it.
 function resolved(name) {
   try {
-    return require.resolve(`${name}/${LIBRARIES[process.platform]}`);
-  } catch {
+    const file = require.resolve(`${name}/${LIBRARIES[process.platform]}`);
+    const unpacked = file.replace(/\bapp\.asar(?=[\\/])/, "app.asar.unpacked");
+    if (unpacked === file || fs.existsSync(unpacked)) return unpacked;
+    throw new Error(
+      `sqlite-bloom: ${file} is inside app.asar, from where no library can be loaded. ` +
+        'Unpack it: "asarUnpack": ["**/sqlite-bloom-*/**"] in electron-builder, or ' +
+        '"asar": { "unpack": "**/sqlite-bloom-*/**" } in Electron Forge',
+    );
+  } catch (error) {
+    if (String(error.message).includes("app.asar,")) throw error;
     return undefined;
   }
 }
@@ -50,9 +59,10 @@ function getLoadablePath() {
     `sqlite-bloom: no library for ${process.platform} on ${process.arch}: ` +
       `the package ${names.join(" or ")} is not installed. ` +
       "It is an optional dependency: install without --omit=optional and --no-optional, " +
-      "and on the machine that runs it; from tarballs, install its tarball beside that of " +
-      `sqlite-bloom: npm install ./sqlite-bloom-${version}.tgz ./${names[0]}-${version}.tgz; ` +
-      "there is one for linux, darwin and win32 on x64 and arm64",
+      "and on the machine that runs it. From tarballs, install its tarball beside that of " +
+      `sqlite-bloom: npm install ./sqlite-bloom-${version}.tgz ./${names[0]}-${version}.tgz. ` +
+      "In a bundled server, leave sqlite-bloom out of the bundle (--external:sqlite-bloom) and " +
+      "ship node_modules. There is one for linux, darwin and win32 on x64 and arm64",
   );
 }
 
@@ -63,9 +73,8 @@ function load(database) {
     typeof database.loadExtension !== "function"
   ) {
     throw new TypeError(
-      "sqlite-bloom: load() expects a connection with loadExtension(), as better-sqlite3, " +
-        "node:sqlite (with allowExtension: true) " +
-        "and bun:sqlite have",
+      "sqlite-bloom: load(): this is not a connection that has loadExtension(). Pass one of " +
+        "better-sqlite3, node:sqlite (with allowExtension: true) or bun:sqlite",
     );
   }
   for (const file of [getLoadablePath(), ...copies]) {
@@ -157,8 +166,8 @@ class Feed {
       const type = typeof key;
       const what = type === "bigint" ? "a bigint of more than 64 bits" : `of type ${type}`;
       throw new TypeError(
-        `sqlite-bloom: ${this.name}(): key ${this.done} is ${what}; ` +
-          "a string, number, bigint or Uint8Array is expected",
+        `sqlite-bloom: ${this.name}(): key ${this.done} is ${what}. ` +
+          "Pass a string, number, bigint or Uint8Array",
       );
     }
     if (this.progress && this.done % PROGRESS_KEYS === 0) this.progress(this.done);
@@ -208,7 +217,9 @@ class Feed {
 function checkKeys(keys, name) {
   if (typeof keys === "string" || keys instanceof Uint8Array ||
       typeof keys?.[Symbol.iterator] !== "function") {
-    throw new TypeError(`sqlite-bloom: ${name}() expects an iterable of keys, not one key`);
+    throw new TypeError(
+      `sqlite-bloom: ${name}(): keys is not an iterable of keys. Pass an array, as in [key]`,
+    );
   }
 }
 
@@ -233,7 +244,7 @@ function build(database, keys, { n = null, p = 0.01, options, progress } = {}) {
     const table = feed.flush();
     if (table === undefined) {
       throw new Error(
-        "sqlite-bloom: build(): there is no key, and a filter of nothing lets everything pass. " +
+        "sqlite-bloom: build(): there is no key, and an empty filter lets everything pass. " +
           "Look where the keys come from, or make an empty filter with SELECT bloom_new(n)",
       );
     }

@@ -131,7 +131,8 @@ def _load_wrapped(connection):
     if has("ensure_connection"):  # Django; its connection is opened when it is first used
         if connection.vendor != "sqlite":
             raise TypeError(
-                f"sqlite_bloom.load expects a connection to SQLite, not to {connection.vendor}"
+                f"sqlite_bloom.load: this is a connection to {connection.vendor}."
+                " Pass a connection to SQLite"
             )
         connection.ensure_connection()
         return load(connection.connection)
@@ -150,14 +151,14 @@ def _load_wrapped(connection):
         event.listen(connection, "connect", _load_connected)
         event.listen(connection, "checkout", _load_checked_out)
         return None
-    if has("connection"):  # a connection of it, in which connection is no method, or a session
+    if has("connection"):  # a connection or session of it, or a cursor of sqlite3
         inner = connection.connection
-        return load(inner() if callable(inner) else inner)
+        return load(inner() if inspect.isroutine(inner) else inner)
     kind = f"{type(connection).__module__}.{type(connection).__qualname__}"
     if not has("cursor"):
         raise TypeError(
-            "sqlite_bloom.load expects a connection of sqlite3, apsw, SQLAlchemy, Django or"
-            f" aiosqlite, not {kind}"
+            f"sqlite_bloom.load: {kind} is not a connection to SQLite. Pass a connection of"
+            " sqlite3, apsw, SQLAlchemy, Django or aiosqlite"
         )
     raise NotImplementedError(
         f"{type(connection).__module__} of this Python ({sys.executable}) was built without"
@@ -224,11 +225,19 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
         connection.close()
     if not feed.added:
         raise ValueError(
-            "sqlite_bloom.build: there is no key, and a filter of nothing lets everything pass;"
-            " look where the keys come from, or make an empty filter with SELECT bloom_new(n)"
+            "sqlite_bloom.build: there is no key, and an empty filter lets everything pass. Look"
+            " where the keys come from, or make an empty filter with SELECT bloom_new(n)"
         )
     feed.report_the_end()
     return result
+
+
+# What SQLite says when there is no filter table, and what to do.
+_NO_FILTER_TABLE = {
+    "no such table": "Create the table with CREATE VIRTUAL TABLE %s USING bloom",
+    "no such column: info": "%s is not a filter table, so use INSERT",
+    "no such module": "To read %s, pass the connection to sqlite_bloom.load first",
+}
 
 
 def add_all(connection, table, keys, options=None, *, progress=None):
@@ -245,9 +254,24 @@ def add_all(connection, table, keys, options=None, *, progress=None):
 
     Raises what build raises. No key at all is no error, and adds nothing.
     """
+    if not isinstance(table, str):
+        raise TypeError(
+            f"sqlite_bloom.add_all: the table is a {type(table).__qualname__}. Pass its name as str"
+        )
+    if not hasattr(connection, "cursor"):
+        raise TypeError(
+            f"sqlite_bloom.add_all: a {type(connection).__qualname__} is not a connection."
+            " Pass a connection of sqlite3 or apsw"
+        )
     name = '"' + table.replace('"', '""') + '"'
     cursor = connection.cursor()
-    capacity = json.loads(list(cursor.execute(f"SELECT info FROM {name}"))[0][0])["capacity"]
+    try:
+        capacity = json.loads(list(cursor.execute(f"SELECT info FROM {name}"))[0][0])["capacity"]
+    except Exception as error:
+        for problem, advice in _NO_FILTER_TABLE.items():
+            if problem in str(error):
+                raise ValueError(f"sqlite_bloom.add_all: {error}. {advice % name}") from error
+        raise
     feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress, max(1000, capacity // 10))
     hashes = "bloom_hashes(value)" if options is None else "bloom_hashes(value, ?)"
     for function in feed.functions():

@@ -45,7 +45,13 @@ class Feed:
 
     def __init__(self, keys, name, progress, limit=None):
         if isinstance(keys, (str, bytes, bytearray)):
-            raise TypeError(f"{name} expects many keys, not one: [{keys[:40]!r}]")
+            raise TypeError(f"{name}: keys is one key. Pass a list of it, [{keys[:40]!r}]")
+        if not hasattr(keys, "__iter__") and not hasattr(keys, "__getitem__"):
+            lines = hasattr(keys, "__fspath__")  # it is a path
+            raise TypeError(
+                f"{name}: keys is a {type(keys).__qualname__} and cannot be iterated. Pass "
+                + ("the lines of the file without their ends" if lines else "an iterable of keys")
+            )
         self.name = name
         self.progress = progress
         self.limit = limit
@@ -180,8 +186,8 @@ class Feed:
             return operator.index(key)
         except (AttributeError, TypeError):
             raise TypeError(
-                f"{self.name}: key {number} is a {type(key).__qualname__}; a str, bytes, int or"
-                " float is expected"
+                f"{self.name}: key {number} is a {type(key).__qualname__}. Pass each key as a str,"
+                " bytes, int or float"
             ) from None
 
     def _count(self, keys):
@@ -204,8 +210,8 @@ class Feed:
 
     def _beyond(self, key, number):
         return ValueError(
-            f"{self.name}: key {number} is {key!r:.60}, which SQLite cannot have: an int needs 64"
-            " bits at most, a str must be valid Unicode"
+            f"{self.name}: key {number} is {key!r:.60}, which SQLite cannot store. Pass an int of"
+            " at most 64 bits, or a str of valid Unicode"
         )
 
 
