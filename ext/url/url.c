@@ -169,22 +169,25 @@ static bool url_write_plain_host(struct bloom_url *url, const uint8_t *name, siz
 
 /* --- Step 8: the host that the standard refuses --- */
 
-/* Writes a label. A label of UTF-8 that is not ASCII becomes Punycode, in lower case. Returns its
- * length, or 0 if it would be too long for a label. */
+/* Writes a label. A label of UTF-8 that is not ASCII becomes Punycode, in lower case and with its
+ * blanks escaped. Returns its length, or 0 if it would be too long for a label. */
 static size_t url_write_label(const uint8_t *label, size_t length, uint8_t *to) {
-    uint32_t points[PUNYCODE_BYTES_MOST];
+    uint32_t points[PUNYCODE_BYTES_MOST + 2]; /* an escape may go past the end */
     size_t count = 0, used = 0;
     uint8_t high = 0;
     bool plain = true, fits = true;
     for (size_t i = 0; i < length; i++) {
         high |= label[i];
-        plain = plain && (label[i] >= 0x80 || url_is_plain(label[i]));
+        plain = plain && (label[i] >= 0x80 || label[i] == ' ' || url_is_plain(label[i]));
     }
     for (size_t i = 0; high >= 0x80 && plain && i < length;) {
         uint32_t point = url_code_point(label, length, &i);
         plain = point != BLOOM_NOT_UTF8;
         fits = fits && count < PUNYCODE_BYTES_MOST;
-        if (plain && fits)
+        if (plain && fits && point == ' ')
+            for (const char *escape = "%20"; *escape != '\0';)
+                points[count++] = (uint8_t)*escape++;
+        else if (plain && fits)
             points[count++] = point < 0x80 ? url_lower((uint8_t)point) : point;
     }
     if (high < 0x80 || !plain) {
@@ -229,32 +232,35 @@ static bool url_read_bracketed(const uint8_t *text, size_t length, uint16_t grou
            url_read_zoned(text + 1, close - 1, groups);
 }
 
-/* Writes a host as Chromium does. It maps the host as a name before it undoes escapes that the
- * mapping has made of full-width percent signs, and before it looks for an address in brackets. It
- * refuses a host with a percent sign that is not part of an escape, so nothing is undone beside
- * one. Returns false if this finds no address and undoes nothing. */
+/* Writes a host as Chromium does. It escapes each blank and `*` and maps the host as a name. Only
+ * then does it undo the escapes, those that the mapping has made of full-width percent signs
+ * included, and look for an address in brackets. It refuses a host with a percent sign that is not
+ * part of an escape, so nothing is undone beside one. Returns false if this finds no address,
+ * undoes nothing and makes no blank. */
 static bool url_write_mapped_host(struct bloom_url *url, const uint8_t *host, size_t length,
                                   bool brackets, uint8_t *to) {
     uint8_t mapped[IDNA_ESCAPED_MOST];
     uint16_t groups[IPV6_GROUPS];
-    size_t used;
-    if (!url_idna(host, length, mapped, sizeof mapped, &used))
+    size_t used, written = 0;
+    bool changed = false;
+    if (!url_idna(host, length, true, mapped, sizeof mapped, &used))
         return false;
-    const bool escaped =
-        url_find(host, 0, length, '%') == length && url_find(mapped, 0, used, '%') < used;
-    if (escaped)
+    if (url_find(host, 0, length, '%') == length) {
+        changed = url_find(mapped, 0, used, '%') < used || url_find(mapped, 0, used, ' ') < used;
         used = url_unescape_once(mapped, used);
+    }
     url->address = url_read_bracketed(mapped, used, groups);
     if (url->address)
         url->host = url_write_groups(to, groups);
-    if (url->address || brackets || !escaped || used > IDNA_MOST)
+    if (url->address || brackets || !changed || used > IDNA_MOST)
         return url->address;
     for (size_t i = 0; i < used; i++) {
-        to[i] = URL_HOST_BYTES[mapped[i]];
-        if (to[i] == 0)
+        const uint8_t byte = mapped[i] == ' ' ? mapped[i] : URL_HOST_BYTES[mapped[i]];
+        if (byte == 0)
             return false;
+        written += url_write(to + written, byte);
     }
-    url->opened = url_finish_name(url, to, url_drop_empty_labels(to, used));
+    url->opened = url_finish_name(url, to, url_drop_empty_labels(to, written));
     return url->opened;
 }
 
