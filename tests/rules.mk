@@ -144,7 +144,8 @@ TEST_SUITES = \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
-    'plain URLs=[$(WITHOUT_PLAIN)] $(PYTHON) tests/random/plain_test.py $(abspath $(WITHOUT_PLAIN))' \
+    'plain URLs=[$(WITHOUT_PLAIN)] $(PYTHON) tests/random/plain_test.py \
+        $(abspath $(WITHOUT_PLAIN))' \
     'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
     'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \

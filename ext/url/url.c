@@ -1,6 +1,7 @@
-/* Three attempts, from the cheapest on: a plain URL is copied as it is read, a URL of printable ASCII
- * is split and copied, and anything else goes through the URL Standard's parser. If that parser refuses it, Safe
- * Browsing's steps decide. The numbers of steps below are those of ext/URLS.md.
+/* Three attempts, from the cheapest on: a plain URL is copied as it is read, a URL of printable
+ * ASCII is split and copied, and anything else goes through the URL Standard's parser. If that
+ * parser refuses it, Safe Browsing's steps decide. The numbers of steps below are those of
+ * ext/URLS.md.
  *
  * Sources: Google Safe Browsing, "URLs and Hashing" (Update API v4 and v5); RFC 3986 (URLs), 4291
  * and 6052 (IPv4 addresses in IPv6). */
