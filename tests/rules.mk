@@ -115,6 +115,12 @@ $(eval $(call objects,without_copies,-fPIC -fvisibility=hidden -DBLOOM_COPIES_BY
 $(WITHOUT_COPIES): $(call objects_of,without_copies,$(SOURCES))
 	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
 
+# Lists and URLs are read alike without the shortcut for plain ones.
+WITHOUT_PLAIN = $(BUILD)/without_plain/$(LIBRARY)
+$(eval $(call objects,without_plain,-fPIC -fvisibility=hidden -DBLOOM_URL_PLAIN=0))
+$(WITHOUT_PLAIN): $(call objects_of,without_plain,$(SOURCES))
+	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
+
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
 # NAME! alone. The closer a suite is to the cause of a failure, the earlier it runs: unit tests,
 # scripts, what is held against an oracle, pages, faults, the simulator.
@@ -138,6 +144,8 @@ TEST_SUITES = \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
+    'plain URLs=[$(WITHOUT_PLAIN)] $(PYTHON) tests/random/plain_test.py \
+        $(abspath $(WITHOUT_PLAIN))' \
     'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
     'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \

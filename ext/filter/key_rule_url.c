@@ -11,15 +11,17 @@
 #include "list/list.h"
 
 #include <assert.h>
+#include <string.h>
 
 static_assert((int)BLOOM_RULE_KEYS_MAXIMUM >= BLOOM_URL_KEYS_MOST, "a URL has more keys");
 
 static bool rule_url_add(const uint8_t *text, size_t length, uint8_t *room,
                          struct bloom_rule_key *key) {
     struct bloom_url url;
+    struct bloom_url_plain plain;
     /* Most entries of a list are keys already. */
-    const size_t name = length > 0 ? bloom_url_plain_name(text, length) : 0;
-    if (name > 0 && name + 1 == length && text[name] == '/') {
+    if (length > 0 && bloom_url_read_plain(&plain, text, length) && plain.host == 0 &&
+        plain.path == plain.host_end && plain.path < plain.end && plain.end == length) {
         *key = (struct bloom_rule_key){text, length};
         return true;
     }
@@ -47,10 +49,13 @@ static unsigned rule_url_check(const uint8_t *text, size_t length, uint8_t *room
 
 static bool rule_url_nocase_add(const uint8_t *text, size_t length, uint8_t *room,
                                 struct bloom_rule_key *key) {
-    bool has_key = rule_url_add(text, length, room, key);
-    if (has_key && key->bytes == room)
-        bloom_url_lower(room, key->length);
-    return has_key;
+    if (!rule_url_add(text, length, room, key))
+        return false;
+    if (key->bytes != room)
+        memcpy(room, key->bytes, key->length);
+    key->bytes = room;
+    bloom_url_lower(room, key->length);
+    return true;
 }
 
 static unsigned rule_url_nocase_check(const uint8_t *text, size_t length, uint8_t *room,

@@ -1,6 +1,6 @@
 /* Reads a list line by line, and each line in three steps. First list_narrow finds its form and the
  * part that is the entry (list_line.c). Then list_read undoes wildcards and defanging, makes the
- * key, and rejects what is not meant as an address. Lines that are nothing but a plain name, as
+ * key, and rejects what is not meant as an address. Lines that are nothing but a plain URL, as
  * most are, take a shortcut with the same result (list_next_plain). */
 #include "list/list.h"
 
@@ -120,15 +120,27 @@ bool bloom_list_is_line(const uint8_t *text, size_t length) {
     return line.at < line.end && (list_narrow(&state, &line) != LIST_PLAIN || list_has(line, '['));
 }
 
+/* Returns the form of an entry whose key is known: some rules are for one page only. */
+static enum list_form list_page(const struct bloom_list *list, enum list_form form) {
+    return form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/' ? LIST_ADBLOCK_PAGE
+                                                                          : form;
+}
+
 /* Reads an entry that list_narrow has found, and returns its form. */
 static enum list_form list_read(struct bloom_list *list, struct list_span span,
                                 enum list_form form) {
     const bool is_rule =
         form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
+    struct bloom_url_plain plain;
     size_t used;
     span = list_trim(span);
     if (form == LIST_HOSTS && (list_is_ipv4(span) || list_is_ipv6(span)))
         return LIST_HOSTS_ADDRESS;
+    if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
+        plain.end == list_length(span)) {
+        bloom_url_write_plain(&list->url, &plain, span.at, list->key);
+        return list_page(list, form);
+    }
     const bool is_whole = list_has(span, ',') || list_has(span, ' ');
     const bool quoted =
         (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';
@@ -160,8 +172,7 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
                : wildcard != LIST_PLAIN ? wildcard
                : is_whole               ? LIST_WHOLE
                                         : network;
-    if (form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/')
-        form = LIST_ADBLOCK_PAGE;
+    form = list_page(list, form);
     if (list->url.address)
         return form;
     if (!list->url.opened || !list_names_host(&list->url, list->key))
@@ -265,41 +276,44 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
     return BLOOM_LIST_ENTRY;
 }
 
-/* Reads the next line if it is nothing but a plain name of a host, in one of the three most common
- * forms. What the other functions would find in such a line is known, so they are skipped. Returns
- * false, and reads nothing, if the next line is a different one. */
+/* Reads the next line if it is nothing but a plain URL, in one of the three most common forms. What
+ * the other functions would find in such a line is known, so they are skipped. Returns false, and
+ * reads nothing, if the next line is a different one. */
 static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
                             enum list_form *form) {
-    static const char *const SINKS[] = {"0.0.0.0 ", "127.0.0.1 ", NULL};
+    static const char *const SINKS[] = {"0.0.0.0", "127.0.0.1", NULL};
+    enum { PLAIN_MOST = BLOOM_LIST_LINE_MOST - 16 }; /* with room for what is around it */
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length, *at = start;
+    struct bloom_url_plain plain;
     if (list->sought != list->at || !list->state.begun || list->state.heading.fields > 0)
         return false;
     *form = LIST_PLAIN;
     for (const char *const *sink = SINKS; *sink != NULL && at < end && *at < 'a'; sink++) {
         const size_t length = strlen(*sink);
-        if ((size_t)(end - at) > length && memcmp(at, *sink, length) == 0) {
+        if ((size_t)(end - at) > length && list_is_blank(at[length]) &&
+            memcmp(at, *sink, length) == 0) {
             *form = LIST_HOSTS;
-            at += length;
+            at += length + 1;
         }
     }
-    if (end - at > 2 && at[0] == '|' && at[1] == '|') {
+    if (at == start && end - at > 2 && at[0] == '|' && at[1] == '|') {
         *form = LIST_ADBLOCK;
         at += 2;
     }
-    const size_t name = bloom_url_plain_name(at, (size_t)(end - at));
-    const uint8_t *stop = at + name;
-    if (name == 0)
+    const uint8_t *most = end - at < PLAIN_MOST ? end : at + PLAIN_MOST;
+    if (!bloom_url_read_plain(&plain, at, (size_t)(most - at)) ||
+        (*form != LIST_PLAIN && plain.host > 0) || (*form == LIST_HOSTS && plain.address))
         return false;
+    const uint8_t *stop = at + plain.end;
     if (*form == LIST_ADBLOCK) {
-        if (stop == end || *stop != '^')
-            return false;
-        stop++;
+        stop += stop < most && *stop == '^';
+        if (stop < most && *stop == '$')
+            stop = list_plain_options(&list->state, (struct list_span){stop, most}, form);
     }
-    if (stop < end && *stop != '\n' && *stop != '\r')
+    if (*form >= LIST_NO_KEY || (stop < end && *stop != '\n' && *stop != '\r'))
         return false;
-    memcpy(list->key, at, name);
-    list->key[name] = '/';
-    list->url.length = name + 1;
+    bloom_url_write_plain(&list->url, &plain, at, list->key);
+    *form = list_page(list, *form);
     *entry = *form == LIST_HOSTS ? (struct list_span){at, stop} : (struct list_span){start, stop};
     list_end_line(list, stop);
     return true;

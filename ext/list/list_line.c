@@ -97,8 +97,13 @@ static bool list_is_remark(struct list_span line) {
  * and is not in quotation marks. */
 static struct list_span list_without_remark(struct list_span line) {
     bool quoted = false, names = false;
-    if (!list_has(line, ' ') && !list_has(line, '\t'))
-        return line;
+    if (!list_has(line, '\t')) { /* first, because most lines have no such sign */
+        const uint8_t *blank = list_find(line, ' ');
+        while (blank + 1 < line.end && blank[1] != '#' && blank[1] != ';' && blank[1] != '/')
+            blank = list_find((struct list_span){blank + 1, line.end}, ' ');
+        if (blank + 1 >= line.end)
+            return line;
+    }
     for (const uint8_t *at = line.at; at < line.end; at++) {
         if (names && !quoted && list_is_blank(at[-1]) &&
             (*at == '#' || *at == ';' || list_begins((struct list_span){at, line.end}, "// ")))
@@ -247,7 +252,8 @@ static enum list_form list_with_options(struct list_span options) {
 /* Returns the dollar before the options of a rule, or the end if there are none. It is the last
  * dollar that a name follows, and then nothing, a value or another option. */
 static const uint8_t *list_options(struct list_span line) {
-    for (const uint8_t *dollar = line.end; dollar-- > line.at + 1;) {
+    const bool any = list_has(line, '$');
+    for (const uint8_t *dollar = line.end; any && dollar-- > line.at + 1;) {
         const uint8_t *at = dollar + 1;
         if (*dollar != '$')
             continue;
@@ -260,6 +266,26 @@ static const uint8_t *list_options(struct list_span line) {
             return dollar;
     }
     return line.end;
+}
+
+const uint8_t *list_plain_options(struct list_state *state, struct list_span rest,
+                                  enum list_form *form) {
+    const size_t length = list_length(state->options);
+    if (length == 0 || list_length(rest) <= length ||
+        memcmp(rest.at, state->options.at, length) != 0 || rest.at[length] != '\n') {
+        const uint8_t *end = rest.at + 1;
+        while (end < rest.end && (url_is_letter(*end) || url_is_digit(*end) ||
+                                  (*end != '\0' && strchr("-_,.=|~", *end) != NULL)))
+            end++;
+        if (list_options((struct list_span){rest.at - 1, end}) != rest.at)
+            return rest.at;
+        state->options = (struct list_span){rest.at, end};
+        state->with_options = list_with_options((struct list_span){rest.at + 1, end});
+        if (state->with_options == LIST_PLAIN)
+            state->with_options = LIST_ADBLOCK_OPTIONS;
+    }
+    *form = state->with_options;
+    return rest.at + list_length(state->options);
 }
 
 /* Returns true if what is before options may be the pattern of a rule although nothing marks it as
@@ -442,9 +468,16 @@ static struct list_span list_next_field(struct list_span *rest, uint8_t separato
     while (first < rest->end && *first == ' ' && separator != ' ')
         first++;
     const bool marked = first < rest->end && *first == '"';
+    const uint8_t *stop = list_find(*rest, separator), *most = stop, *quote;
     bool quoted = false;
-    while (field.end < rest->end && (quoted || *field.end != separator))
-        quoted ^= *field.end++ == '"' && marked;
+    while (marked && (quote = list_find((struct list_span){field.end, most}, '"')) < most) {
+        field.end = quote + 1;
+        quoted = !quoted;
+        if (!quoted && stop < field.end)
+            stop = list_find((struct list_span){field.end, rest->end}, separator);
+        most = quoted ? rest->end : stop;
+    }
+    field.end = most;
     rest->at = field.end + 1;
     field = list_trim(field);
     if (list_length(field) > 1 && *field.at == '"' && field.end[-1] == '"')

@@ -59,6 +59,9 @@ struct list_state {
     struct list_span names;
     enum list_form form;
     bool begun; /* a line has been read that is not a remark, so no heading can follow */
+    /* The options of the last rule and what they do, because most rules have the same. */
+    struct list_span options;
+    enum list_form with_options;
     struct list_heading heading;
 };
 
@@ -72,6 +75,11 @@ struct list_span list_next_name(struct list_state *state);
 /* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
  * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
 enum list_form list_network(struct list_span *span);
+
+/* Reads the options of a rule that blocks a plain URL, from their dollar to the end of the line.
+ * Returns their end, with the form of the rule; or their dollar, if list_narrow must read them. */
+const uint8_t *list_plain_options(struct list_state *state, struct list_span rest,
+                                  enum list_form *form);
 
 /* Returns the words for a form; NULL for LIST_PLAIN. */
 const char *list_note(enum list_form form);

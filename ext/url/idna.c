@@ -338,7 +338,8 @@ static bool idna_take_mapped(struct idna_name *name, uint32_t point) {
     return true;
 }
 
-bool url_idna(const uint8_t *bytes, size_t length, uint8_t *to, size_t most, size_t *used) {
+bool url_idna(const uint8_t *bytes, size_t length, bool escape, uint8_t *to, size_t most,
+              size_t *used) {
     struct idna_name name;
     name.to = to;
     name.most = most;
@@ -349,7 +350,10 @@ bool url_idna(const uint8_t *bytes, size_t length, uint8_t *to, size_t most, siz
         bool taken = true;
         if (point == BLOOM_NOT_UTF8)
             return false;
-        if (point < 0x80) {
+        if (escape && (point == ' ' || point == '*')) {
+            taken = idna_take(&name, '%') && idna_take(&name, '2') &&
+                    idna_take(&name, point == ' ' ? '0' : 'a');
+        } else if (point < 0x80) {
             taken = idna_take(&name, url_lower((uint8_t)point));
         } else {
             switch (idna_status(idna_class(point))) {

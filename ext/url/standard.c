@@ -181,7 +181,7 @@ static size_t standard_write_host(uint8_t *bytes, size_t length, uint8_t *to, bo
         high |= bytes[i];
     }
     const bool ascii = url_is_ascii_name(bytes, unescaped);
-    *lenient = !ascii && !url_idna(bytes, unescaped, to, IDNA_MOST, &used);
+    *lenient = !ascii && !url_idna(bytes, unescaped, false, to, IDNA_MOST, &used);
     if (*lenient && high >= 0x80)
         return 0;
     if (*lenient || ascii) {

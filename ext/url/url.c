@@ -1,6 +1,7 @@
-/* Three attempts, from the cheapest on: a plain name is copied, a plain URL is split and copied,
- * and anything else goes through the URL Standard's parser. If that parser refuses it, Safe
- * Browsing's steps decide. The numbers of steps below are those of ext/URLS.md.
+/* Three attempts, from the cheapest on: a plain URL is copied as it is read, a URL of printable
+ * ASCII is split and copied, and anything else goes through the URL Standard's parser. If that
+ * parser refuses it, Safe Browsing's steps decide. The numbers of steps below are those of
+ * ext/URLS.md.
  *
  * Sources: Google Safe Browsing, "URLs and Hashing" (Update API v4 and v5); RFC 3986 (URLs), 4291
  * and 6052 (IPv4 addresses in IPv6). */
@@ -13,6 +14,11 @@
 #include "url/standard.h"
 
 #include <string.h>
+
+/* Whether plain URLs take the shortcut. A test compares with a build that has 0 here. */
+#ifndef BLOOM_URL_PLAIN
+#define BLOOM_URL_PLAIN 1
+#endif
 
 /* RFC 1035: a label has at most 63 bytes. */
 enum { LABEL_BYTES_MOST = 63, PUNYCODE_PREFIX_BYTES = 4 };
@@ -169,22 +175,25 @@ static bool url_write_plain_host(struct bloom_url *url, const uint8_t *name, siz
 
 /* --- Step 8: the host that the standard refuses --- */
 
-/* Writes a label. A label of UTF-8 that is not ASCII becomes Punycode, in lower case. Returns its
- * length, or 0 if it would be too long for a label. */
+/* Writes a label. A label of UTF-8 that is not ASCII becomes Punycode, in lower case and with its
+ * blanks escaped. Returns its length, or 0 if it would be too long for a label. */
 static size_t url_write_label(const uint8_t *label, size_t length, uint8_t *to) {
-    uint32_t points[PUNYCODE_BYTES_MOST];
+    uint32_t points[PUNYCODE_BYTES_MOST + 2]; /* an escape may go past the end */
     size_t count = 0, used = 0;
     uint8_t high = 0;
     bool plain = true, fits = true;
     for (size_t i = 0; i < length; i++) {
         high |= label[i];
-        plain = plain && (label[i] >= 0x80 || url_is_plain(label[i]));
+        plain = plain && (label[i] >= 0x80 || label[i] == ' ' || url_is_plain(label[i]));
     }
     for (size_t i = 0; high >= 0x80 && plain && i < length;) {
         uint32_t point = url_code_point(label, length, &i);
         plain = point != BLOOM_NOT_UTF8;
         fits = fits && count < PUNYCODE_BYTES_MOST;
-        if (plain && fits)
+        if (plain && fits && point == ' ')
+            for (const char *escape = "%20"; *escape != '\0';)
+                points[count++] = (uint8_t)*escape++;
+        else if (plain && fits)
             points[count++] = point < 0x80 ? url_lower((uint8_t)point) : point;
     }
     if (high < 0x80 || !plain) {
@@ -229,32 +238,35 @@ static bool url_read_bracketed(const uint8_t *text, size_t length, uint16_t grou
            url_read_zoned(text + 1, close - 1, groups);
 }
 
-/* Writes a host as Chromium does. It maps the host as a name before it undoes escapes that the
- * mapping has made of full-width percent signs, and before it looks for an address in brackets. It
- * refuses a host with a percent sign that is not part of an escape, so nothing is undone beside
- * one. Returns false if this finds no address and undoes nothing. */
+/* Writes a host as Chromium does. It escapes each blank and `*` and maps the host as a name. Only
+ * then does it undo the escapes, those that the mapping has made of full-width percent signs
+ * included, and look for an address in brackets. It refuses a host with a percent sign that is not
+ * part of an escape, so nothing is undone beside one. Returns false if this finds no address,
+ * undoes nothing and makes no blank. */
 static bool url_write_mapped_host(struct bloom_url *url, const uint8_t *host, size_t length,
                                   bool brackets, uint8_t *to) {
     uint8_t mapped[IDNA_ESCAPED_MOST];
     uint16_t groups[IPV6_GROUPS];
-    size_t used;
-    if (!url_idna(host, length, mapped, sizeof mapped, &used))
+    size_t used, written = 0;
+    bool changed = false;
+    if (!url_idna(host, length, true, mapped, sizeof mapped, &used))
         return false;
-    const bool escaped =
-        url_find(host, 0, length, '%') == length && url_find(mapped, 0, used, '%') < used;
-    if (escaped)
+    if (url_find(host, 0, length, '%') == length) {
+        changed = url_find(mapped, 0, used, '%') < used || url_find(mapped, 0, used, ' ') < used;
         used = url_unescape_once(mapped, used);
+    }
     url->address = url_read_bracketed(mapped, used, groups);
     if (url->address)
         url->host = url_write_groups(to, groups);
-    if (url->address || brackets || !escaped || used > IDNA_MOST)
+    if (url->address || brackets || !changed || used > IDNA_MOST)
         return url->address;
     for (size_t i = 0; i < used; i++) {
-        to[i] = URL_HOST_BYTES[mapped[i]];
-        if (to[i] == 0)
+        const uint8_t byte = mapped[i] == ' ' ? mapped[i] : URL_HOST_BYTES[mapped[i]];
+        if (byte == 0)
             return false;
+        written += url_write(to + written, byte);
     }
-    url->opened = url_finish_name(url, to, url_drop_empty_labels(to, used));
+    url->opened = url_finish_name(url, to, url_drop_empty_labels(to, written));
     return url->opened;
 }
 
@@ -330,21 +342,35 @@ static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t le
 
 /* --- The whole --- */
 
-size_t bloom_url_plain_name(const uint8_t *text, size_t length) {
+/* The bytes of plain names, and those of plain paths. */
+enum { PLAIN_NAME = 1, PLAIN_PATH = 2, PLAIN_BOTH = PLAIN_NAME | PLAIN_PATH };
+#define EIGHT(class) class, class, class, class, class, class, class, class
+#define CAPITALS EIGHT(PLAIN_PATH), EIGHT(PLAIN_PATH), EIGHT(PLAIN_PATH)
+#define LETTERS EIGHT(PLAIN_BOTH), EIGHT(PLAIN_BOTH), EIGHT(PLAIN_BOTH)
+static const uint8_t PLAIN_BYTES[256] = {
+    ['&'] = PLAIN_PATH, ['+'] = PLAIN_PATH, ['-'] = PLAIN_BOTH,
+    PLAIN_PATH,         PLAIN_PATH,         ['0'] = EIGHT(PLAIN_BOTH),
+    ['8'] = PLAIN_BOTH, PLAIN_BOTH,         PLAIN_PATH,
+    ['='] = PLAIN_PATH, ['?'] = PLAIN_PATH, ['A'] = CAPITALS,
+    PLAIN_PATH,         PLAIN_PATH,         ['_'] = PLAIN_BOTH,
+    ['a'] = LETTERS,    PLAIN_BOTH,         PLAIN_BOTH,
+    ['~'] = PLAIN_PATH};
+#undef EIGHT
+#undef CAPITALS
+#undef LETTERS
+
+/* Returns the length of the plain name with which a text begins, or 0. A plain name is in lower
+ * case, with a dot, not in Punycode, and not read as a number, so every parser leaves it as it is.
+ * It ends before any other byte. */
+static size_t url_plain_name(const uint8_t *text, size_t length) {
     enum { NAME_BYTES_MOST = 253 };
-    static const uint8_t BYTES[256] = {
-        ['-'] = 1, ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1,
-        ['7'] = 1, ['8'] = 1, ['9'] = 1, ['_'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1,
-        ['e'] = 1, ['f'] = 1, ['g'] = 1, ['h'] = 1, ['i'] = 1, ['j'] = 1, ['k'] = 1, ['l'] = 1,
-        ['m'] = 1, ['n'] = 1, ['o'] = 1, ['p'] = 1, ['q'] = 1, ['r'] = 1, ['s'] = 1, ['t'] = 1,
-        ['u'] = 1, ['v'] = 1, ['w'] = 1, ['x'] = 1, ['y'] = 1, ['z'] = 1};
     size_t i = 0, label = 0;
     if (length > NAME_BYTES_MOST + 1)
         length = NAME_BYTES_MOST + 1;
     if (length == 0 || !url_is_letter(text[0]))
         return 0;
     for (;;) {
-        while (i < length && BYTES[text[i]] != 0)
+        while (i < length && (PLAIN_BYTES[text[i]] & PLAIN_NAME) != 0)
             i++;
         if (i == label || (i - label >= PUNYCODE_PREFIX_BYTES &&
                            memcmp(text + label, "xn--", PUNYCODE_PREFIX_BYTES) == 0))
@@ -354,6 +380,70 @@ size_t bloom_url_plain_name(const uint8_t *text, size_t length) {
         label = ++i;
     }
     return label > 0 && i <= NAME_BYTES_MOST && !url_is_digit(text[label]) ? i : 0;
+}
+
+/* The same for an IPv4 address as it is written in a key. */
+static size_t url_plain_ipv4(const uint8_t *text, size_t length) {
+    size_t i = 0;
+    for (unsigned part = 0; part < IPV4_BYTES; part++) {
+        const size_t start = i += part > 0;
+        unsigned value = 0;
+        while (i < length && i - start < 3 && url_is_digit(text[i]))
+            value = 10 * value + text[i++] - '0';
+        if (i == start || value > 255 || (text[start] == '0' && i - start > 1) ||
+            (part < IPV4_BYTES - 1 && (i == length || text[i] != '.')))
+            return 0;
+    }
+    return i == length || (text[i] != '.' && (PLAIN_BYTES[text[i]] & PLAIN_NAME) == 0) ? i : 0;
+}
+
+bool bloom_url_read_plain(struct bloom_url_plain *plain, const uint8_t *text, size_t length) {
+    size_t i = 0;
+    if (length > 8 && memcmp(text, "http", 4) == 0 &&
+        memcmp(text + 4 + (text[4] == 's'), "://", 3) == 0)
+        i = 7 + (text[4] == 's');
+    plain->host = i;
+    plain->address = i < length && url_is_digit(text[i]);
+    i += plain->address ? url_plain_ipv4(text + i, length - i)
+                        : url_plain_name(text + i, length - i);
+    plain->host_end = plain->path = plain->end = i;
+    if (i == plain->host || !BLOOM_URL_PLAIN)
+        return false;
+    if (i < length && text[i] == ':') {
+        const size_t port = ++i;
+        while (i < length && i - port <= 5 && url_is_digit(text[i]))
+            i++;
+        if (i == port || !url_is_port(text + port, i - port) ||
+            (i < length && (PLAIN_BYTES[text[i]] & PLAIN_PATH) != 0 && text[i] != '/'))
+            return false;
+        plain->path = plain->end = i;
+    }
+    if (i == length || text[i] != '/')
+        return i == length || (PLAIN_BYTES[text[i]] & PLAIN_PATH) == 0;
+    if (plain->address && i + 1 < length && url_is_digit(text[i + 1]))
+        return false;
+    for (uint8_t before = 0; i < length && (PLAIN_BYTES[text[i]] & PLAIN_PATH) != 0; i++) {
+        if (before == '/' && (text[i] == '/' || text[i] == '.'))
+            return false;
+        before = text[i];
+    }
+    plain->end = i;
+    return true;
+}
+
+void bloom_url_write_plain(struct bloom_url *url, const struct bloom_url_plain *plain,
+                           const uint8_t *text, uint8_t *to) {
+    const size_t host = plain->host_end - plain->host, rest = plain->end - plain->path;
+    memcpy(to, text + plain->host, host);
+    to[host] = '/';
+    memcpy(to + host, text + plain->path, rest);
+    const size_t length = host + (rest > 0 ? rest : 1);
+    *url = (struct bloom_url){.host = host,
+                              .path = url_find(to, host, length, '?'),
+                              .length = length,
+                              .address = plain->address,
+                              .opened = true,
+                              .scheme = plain->host > 0};
 }
 
 /* Parses a URL of printable ASCII in which nothing has to be undone. Returns false for others. */
@@ -423,16 +513,13 @@ void bloom_url_lower(uint8_t *text, size_t length) {
 }
 
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text) {
+    struct bloom_url_plain plain;
     struct url_opened opened;
     url->opened = true;
     if (length == 0)
         return false; /* bytes may be NULL, to which nothing can be added */
-    const size_t name = bloom_url_plain_name(bytes, length);
-    if (name > 0 && (name == length || (name + 1 == length && bytes[name] == '/'))) {
-        memcpy(text, bytes, name);
-        text[name] = '/';
-        *url =
-            (struct bloom_url){.host = name, .path = name + 1, .length = name + 1, .opened = true};
+    if (bloom_url_read_plain(&plain, bytes, length) && plain.end == length) {
+        bloom_url_write_plain(url, &plain, bytes, text);
         return true;
     }
     if (url_parse_plain(url, bytes, length, text))

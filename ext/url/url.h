@@ -53,10 +53,23 @@ uint64_t bloom_url_room(size_t length);
  * there is no host. Then text is undefined. */
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text);
 
-/* Returns the length of the plain name with which a text begins, or 0. A plain name is the name of
- * a host that every parser leaves as it is: in lower case, with a dot, not in Punycode, and not
- * read as a number. It ends before any other byte. */
-size_t bloom_url_plain_name(const uint8_t *text, size_t length);
+/* A plain URL: http:// or https:// or neither, a host, a port or none, and a path or none, in which
+ * there is nothing to undo or to resolve. The host is an IPv4 address or a name in lower case, as
+ * in a key. Nothing in it has a meaning in a line of a list, and it is not a range of addresses. So
+ * it can be an entry as it is, and its key is its host with its path, or with a slash. */
+struct bloom_url_plain {
+    size_t host, host_end; /* the scheme is before the host */
+    size_t path, end;      /* the port is before the path, which may be empty */
+    bool address;
+};
+
+/* Reads the plain URL with which a text begins, up to a byte that cannot be in one. Returns false
+ * if there is none, or if bloom_url_parse must decide. */
+bool bloom_url_read_plain(struct bloom_url_plain *plain, const uint8_t *text, size_t length);
+
+/* Writes the canonical text of a plain URL, likewise. */
+void bloom_url_write_plain(struct bloom_url *url, const struct bloom_url_plain *plain,
+                           const uint8_t *text, uint8_t *to);
 
 /* Makes the ASCII letters of a canonical text lower case, including those of escapes. */
 void bloom_url_lower(uint8_t *text, size_t length);

@@ -155,9 +155,9 @@ class NoHost(Exception):
 
 def label(text):
     text = text.lower()  # of bytes: ASCII only
-    if max(text) > 0x7F and not re.search(rb"[\0-\x20#%\\\x7f]", text):
+    if max(text) > 0x7F and not re.search(rb"[\0-\x1f#%\\\x7f]", text):
         try:
-            name = text.decode("utf-8").encode("punycode").decode("ascii")
+            name = text.decode("utf-8").replace(" ", "%20").encode("punycode").decode("ascii")
         except UnicodeDecodeError:
             return escape(text, b"\\")
         if len(name) > 59:
@@ -168,9 +168,9 @@ def label(text):
 
 # What is mapped by step 8 may have signs in it that the parser refuses in every host, as they are
 # or full-width. Signs that mean nothing to it, and that the host does not have, stand for them.
-REFUSED = dict.fromkeys(map(chr, range(0x21)), "^") | {
-    sign: sign if sign in "%[]:" else "^" for sign in '%[]:#/<>?@\\^|\x7f'}
-STAND_INS = "~`{}!$&'()*+,;="
+REFUSED = dict.fromkeys(map(chr, range(0x20)), "^") | {
+    sign: sign if sign in "%[]: " else "^" for sign in ' %[]:#/<>?@\\^|\x7f'}
+STAND_INS = "~`{}!$&'()+,;="
 
 
 def texts_to_map(authority):
@@ -182,19 +182,25 @@ def texts_to_map(authority):
 
 
 def with_stand_ins(authority):
-    """A text that is mapped, with other signs for the signs %[]:^; and which sign stands for which.
-    None when it is not UTF-8 or too few signs are free."""
+    """A text that is mapped, with other signs for the blank and %[]:^; and which sign stands for
+    which. None when it is not UTF-8, when too few signs are free, or when the mapping makes a
+    blank in a name with letters from right to left (RFC 5893)."""
     try:
         text = authority.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    free = [sign for sign in STAND_INS if sign not in unicodedata.normalize("NFKC", text)]
-    signs = dict(zip("%[]:^", free))
+    text = text.replace(" ", "%20").replace("*", "%2a")
+    whole = unicodedata.normalize("NFKC", text)
+    if " " in whole and {"R", "AL", "AN"} & set(map(unicodedata.bidirectional, whole)):
+        return None
+    free = [sign for sign in STAND_INS if sign not in whole]
+    signs = dict(zip("%[]:^ ", free))
     for character in set(text):
-        refused = REFUSED.get(unicodedata.normalize("NFKC", character))
-        if refused:
-            text = text.replace(character, signs.get(refused, "^"))
-    return (text, signs) if len(signs) == 5 else None
+        mapped = unicodedata.normalize("NFKC", character)
+        if mapped in REFUSED or " " in mapped:  # some marks are mapped to a blank and a mark
+            text = text.replace(character, "".join(
+                signs.get(REFUSED.get(part), part) for part in mapped))
+    return (text, signs) if len(signs) == 6 else None
 
 
 def for_mapping(url):
@@ -216,16 +222,16 @@ def mapped_host(authority, text, href):
         host = host.replace(stand_in, sign)
     if len(host) > 765:
         return None
-    escaped = "%" in host and b"%" not in text
+    changed = ("%" in host or " " in host) and b"%" not in text
     once = host.encode("ascii")
-    if escaped:
+    if changed:
         once = re.sub(rb"%([0-9A-Fa-f]{2})", byte_of, once)
     bracketed = re.fullmatch(rb"\[([^\[\]]*)\](:.*)?", once, re.DOTALL)
     address = bracketed and ipv6(bracketed[1])
     if address or re.search(rb"[\[\]]", authority):
         return address
-    if escaped and re.fullmatch(rb"[!\"$&'()*+,\-.;=_`{}~0-9A-Za-z]{1,255}", once):
-        return finish_name(once.decode("ascii").lower())
+    if changed and re.fullmatch(rb"[ !\"$&'()*+,\-.;=_`{}~0-9A-Za-z]{1,255}", once):
+        return finish_name(once.decode("ascii").lower().replace(" ", "%20"))
     return None
 
 

@@ -297,7 +297,8 @@ static void ipv6_addresses(void) {
     check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
 }
 
-/* Full-width percent signs and brackets, which Chromium takes for others once a host is mapped. */
+/* Full-width percent signs and brackets, which Chromium takes for others once a host is mapped, and
+ * blanks, which it escapes before and after that. */
 static void mapped_hosts(void) {
     static const struct example EXAMPLES[] = {
         {"http://e\xef\xbc\x85"
@@ -329,6 +330,14 @@ static void mapped_hosts(void) {
         {"http://a%\xef\xbc\x85"
          "41.com/",
          "a%25%EF%BC%8541.com/"},
+        {"http://\xc3\xbc B.\xc3\x9c/", "xn--%20b-zra.xn--tda/"},
+        {"http://\xc3\xbc\xe3\x80\x80\x42/", "xn--%20b-wka/"},
+        {"http://\xc3\xbc\xe3\x80\x80*/", "xn--%20*-zra/"},
+        {"http://a\xef\xbc\x85"
+         "20.b/",
+         "a%20.b/"},
+        {"http://\xc3\xbc \xc3\xbc.a%25/", "xn--%20-goad.a%25/"},
+        {"http://\xc3\xbc \x01.b/", "%C3%BC%20%01.b/"},
         {"file:\\\\h\\a", "h/a"},
         {"file:/\\h/a", "h/a"},
         {"file:\\/h", "h/"},
@@ -517,8 +526,8 @@ static void random_bytes(void) {
         {"http://", "://", "//", "/", "/", "/./", "/../", "..", ".", ".", ":", ":80", "@"},
         {"?", "#", "%", "%2", "%25", "25", "41", "%2f", "%2e", "%3a", "%40", "%00", "%20"},
         {" ", "\t", "[", "]", "::", "ffff:", "1.2.3.4", "0x", "0", "1", "9", "a", "b"},
-        {"Z", "g", "-", "xn--", "\xc3\xbc", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xff", "\x80",
-         "\x01", "example", "e.com", "64:ff9b::"}};
+        {"Z", "g", "-", "xn--", "\xc3\xbc", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xff",
+         "\xe3\x80\x80", "\x01", "example", "e.com", "64:ff9b::"}};
     uint64_t random = 1;
     uint8_t bytes[200];
     for (unsigned round = 0; round < 60000; round++) {

@@ -148,8 +148,9 @@ def is_explained(parser, text, href):
     """Whether a parser may open something else than has the key (ext/URLS.md)."""
     text = urllib.parse.unquote(text)
     if parser is by_chromium:
-        # It escapes signs that no name in DNS has, where the name has other letters beside them.
-        return "%" in href.split("/")[2].rpartition("@")[2]
+        # It escapes a * before it maps a name. The standard opens such a name as it is.
+        host = href.split("/")[2].rpartition("@")[2]
+        return "%2A" in host and "%20" not in host
     if parser is by_node and "\u1e9e" in text:
         return True  # Node up to 20 has the tables before Unicode 15.1
     # ada-url, which Node has, too, has rules of its own for names with letters from right to left
