@@ -253,8 +253,8 @@ class Layout(WithExtension):
         header[56:] = struct.pack("<Q", guava_form.pages.murmur3(bytes(header[:56]))[0])
         self.refused(
             "bloom_check: argument 1 is invalid: its header says 65 bits, but"
-            " layout classic32 has a multiple of 64 up to 4503599627370496. Ask whoever wrote it to write"
-            " it again", CHECK,
+            " layout classic32 has a multiple of 64 up to 4503599627370496. Ask whoever wrote it to"
+            " write it again", CHECK,
             bytes(header) + bytes(9),
             1)
 
