@@ -675,6 +675,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     int code = enter(table);
     if (code == SQLITE_OK)
         code = bloom_maintain_verify(&table->chunks);
+    bloom_chunks_finish(&table->chunks);
     /* Damage is what is to be found; of any other error nothing is known. */
     if ((code & 0xff) != SQLITE_CORRUPT && (code & 0xff) != SQLITE_ERROR)
         return code;
