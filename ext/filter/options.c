@@ -97,32 +97,32 @@ const char *bloom_key_type_name(enum bloom_key_type type) {
     return NAMES[type];
 }
 
-int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
-                     struct bloom_keying *keying, bloom_problem problem) {
+int bloom_option_key(void *target, struct bloom_text value, bloom_problem problem) {
+    struct bloom_choice *choice = target;
     char expectation[BLOOM_EXPECTATION_SIZE];
     enum bloom_key_type named = BLOOM_KEY_REAL;
     while (named > BLOOM_KEY_AS_IT_IS && !bloom_text_is(value, bloom_key_type_name(named)))
         named--;
-    if (type != NULL)
-        *type = named;
-    if (named > BLOOM_KEY_AS_IT_IS && type == NULL) {
+    choice->type = named;
+    if (named > BLOOM_KEY_AS_IT_IS && !choice->for_table) {
         bloom_fail(problem,
                    "key=%s is for filter tables, whose column has a type. Cast the keys "
                    "instead, as in CAST(x AS %s)",
                    bloom_key_type_name(named), bloom_key_type_name(named));
         return BLOOM_OPTION_WRONG;
     }
-    keying->rule = bloom_key_rule_by_name(value.start, value.length);
-    if (named > BLOOM_KEY_AS_IT_IS || keying->rule != NULL)
+    choice->keying.rule = bloom_key_rule_by_name(value.start, value.length);
+    if (named > BLOOM_KEY_AS_IT_IS || choice->keying.rule != NULL)
         return BLOOM_OPTION_READ;
     snprintf(expectation, sizeof expectation, "key is %%s. Write one of %s",
-             type != NULL ? "TEXT, INTEGER, REAL, NUMERIC, BLOB, " : "");
+             choice->for_table ? "TEXT, INTEGER, REAL, NUMERIC, BLOB, " : "");
     bloom_key_rule_list(expectation + strlen(expectation),
                         sizeof expectation - strlen(expectation));
     return bloom_option_wrong(problem, expectation, value);
 }
 
-int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem) {
+int bloom_option_salt(void *target, struct bloom_text value, bloom_problem problem) {
+    struct bloom_keying *keying = &((struct bloom_choice *)target)->keying;
     size_t digits = 0;
     for (; digits < value.length && digit_of(value.start[digits]) < 16; digits++)
         if (digits < SALT_DIGITS) /* byte digits / 2, the upper half of it first */
@@ -171,28 +171,21 @@ static const struct bloom_key_rule *rule_within(struct bloom_text text) {
     return rule;
 }
 
-static int value_layout(void *target, struct bloom_text value, bloom_problem problem) {
-    struct bloom_shape *shape = target;
+int bloom_option_layout(void *target, struct bloom_text value, bloom_problem problem) {
+    struct bloom_choice *choice = target;
     char names[BLOOM_EXPECTATION_SIZE] = "layout is %s. Write one of ";
-    shape->layout = bloom_layout_by_name(value.start, value.length);
-    if (shape->layout != NULL)
+    choice->layout = bloom_layout_by_name(value.start, value.length);
+    if (choice->layout != NULL && (!choice->for_table || choice->layout->blocks != NULL))
         return BLOOM_OPTION_READ;
+    if (choice->for_table)
+        return bloom_option_wrong(
+            problem, "layout is %s. Write blocked or counting for a filter table", value);
     const struct bloom_key_rule *rule = rule_within(value);
     if (rule != NULL)
         snprintf(names, sizeof names, "%%s is not a layout. Write key=%s", rule->name);
     else
         bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
     return bloom_option_wrong(problem, names, value);
-}
-
-static int value_key(void *target, struct bloom_text value, bloom_problem problem) {
-    struct bloom_shape *shape = target;
-    return bloom_option_key(value, NULL, &shape->keying, problem);
-}
-
-static int value_salt(void *target, struct bloom_text value, bloom_problem problem) {
-    struct bloom_shape *shape = target;
-    return bloom_option_salt(value, &shape->keying, problem);
 }
 
 /* Removes the first argument from a list. Commas in quotes belong to it. */
@@ -225,21 +218,20 @@ int bloom_options_read(const struct bloom_option *options, const char *list, str
     return code;
 }
 
-int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
-                           bloom_problem problem) {
-    static const struct bloom_option OPTIONS[] = {
-        {"layout", value_layout}, {"key", value_key}, {"salt", value_salt}, {NULL, NULL}};
-    *shape = (struct bloom_shape){.layout = bloom_layout_default()};
-    int code =
-        bloom_options_read(OPTIONS, "layout=NAME, key=RULE and salt=DIGITS", text, shape, problem);
-    return code == BLOOM_OPTION_READ ? bloom_options_fit(shape->layout, &shape->keying, problem)
-                                     : code;
-}
-
 int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
                             bloom_problem problem) {
-    if (memchr(text.start, '=', text.length) != NULL)
-        return bloom_options_of_value(text, shape, problem);
-    *shape = (struct bloom_shape){0};
-    return value_layout(shape, trim(text.start, text.length), problem);
+    static const struct bloom_option OPTIONS[] = {{"layout", bloom_option_layout},
+                                                  {"key", bloom_option_key},
+                                                  {"salt", bloom_option_salt},
+                                                  {NULL, NULL}};
+    struct bloom_choice choice = {.layout = bloom_layout_default()};
+    int code;
+    if (memchr(text.start, '=', text.length) == NULL)
+        code = bloom_option_layout(&choice, trim(text.start, text.length), problem);
+    else
+        code = bloom_options_read(OPTIONS, "layout=NAME, key=RULE and salt=DIGITS", text, &choice,
+                                  problem);
+    *shape = (struct bloom_shape){.layout = choice.layout, .keying = choice.keying};
+    return code == BLOOM_OPTION_READ ? bloom_options_fit(choice.layout, &choice.keying, problem)
+                                     : code;
 }

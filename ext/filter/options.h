@@ -57,28 +57,30 @@ enum bloom_key_type {
     BLOOM_KEY_REAL,
 };
 
+/* What the options layout, key and salt choose. */
+struct bloom_choice {
+    bool for_table; /* keys may have a type, and layouts must have blocks */
+    const struct bloom_layout *layout;
+    struct bloom_keying keying;
+    enum bloom_key_type type;
+};
+
 /* Returns the name of a type in a declaration: "" for BLOOM_KEY_AS_IT_IS. */
 const char *bloom_key_type_name(enum bloom_key_type type);
 
-/* Reads the value of the option key: the name of a key rule, or of a type. type is NULL for a
- * filter that is a value, because only columns have types. */
-int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
-                     struct bloom_keying *keying, bloom_problem problem);
-
-/* Reads the value of the option salt. No digit of a salt appears in a message. */
-int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem);
+/* Read the values of these options. The target is a struct bloom_choice, or begins with one. No
+ * digit of a salt appears in a message. */
+int bloom_option_layout(void *target, struct bloom_text value, bloom_problem problem);
+int bloom_option_key(void *target, struct bloom_text value, bloom_problem problem);
+int bloom_option_salt(void *target, struct bloom_text value, bloom_problem problem);
 
 /* Returns BLOOM_OPTION_WRONG when a key rule or a salt is chosen, and the layout does not support
  * them. */
 int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keying *keying,
                       bloom_problem problem);
 
-/* Reads the options of a value into layout and keying of shape. Options that are left out have
- * their defaults. */
-int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
-                           bloom_problem problem);
-
-/* Reads options, or only the name of a layout. */
+/* Reads the options of a value, or only the name of a layout, into layout and keying of shape.
+ * Options that are left out have their defaults. */
 int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
                             bloom_problem problem);
 

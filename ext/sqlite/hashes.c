@@ -10,38 +10,23 @@
 #include "sqlite/affinity.h"
 #include "sqlite/functions.h"
 
-struct hashing {
-    enum bloom_key_type type;
-    struct bloom_keying keying;
-};
-
 struct hashes_build {
     bool begun, failed; /* failed: an error has been reported */
-    struct hashing hashing;
+    struct bloom_choice hashing;
     unsigned affinities;
     struct bloom_key_set keys;
     uint64_t added; /* keys, duplicates included */
     struct bloom_kept_options options;
 };
 
-static int read_key(void *target, struct bloom_text value, bloom_problem problem) {
-    struct hashing *to = target;
-    return bloom_option_key(value, &to->type, &to->keying, problem);
-}
-
-static int read_salt(void *target, struct bloom_text value, bloom_problem problem) {
-    struct hashing *to = target;
-    return bloom_option_salt(value, &to->keying, problem);
-}
-
 /* Reads how keys are to be hashed: as in the filter that is argument 2, or by options. */
 static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
-                         struct hashing *hashing) {
+                         struct bloom_choice *hashing) {
     static const struct bloom_option OPTIONS[] = {
-        {"key", read_key}, {"salt", read_salt}, {NULL, NULL}};
+        {"key", bloom_option_key}, {"salt", bloom_option_salt}, {NULL, NULL}};
     struct bloom_stored like;
     bloom_problem problem;
-    *hashing = (struct hashing){.type = BLOOM_KEY_AS_IT_IS};
+    *hashing = (struct bloom_choice){.for_table = true};
     if (count < 2)
         return true;
     if (sqlite3_value_type(arguments[1]) != SQLITE_TEXT) {
@@ -112,7 +97,7 @@ static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **ar
 /* Returns true if a later row has the options of the first one, or else fails the function. */
 static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
                          const struct hashes_build *build) {
-    struct hashing hashing;
+    struct bloom_choice hashing;
     bloom_problem problem;
     if (count < 2 || bloom_kept_options_are(&build->options, arguments[1]))
         return true;

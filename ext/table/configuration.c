@@ -15,9 +15,9 @@ static_assert((int)BLOOM_OPTION_READ == SQLITE_OK && (int)BLOOM_OPTION_WRONG == 
 /* Options */
 
 struct reader {
+    struct bloom_choice choice;
     sqlite3 *connection;
     struct bloom_growth growth;
-    enum bloom_key_type key;
 };
 
 /* Sets *integer to the value if it is a whole number from minimum to maximum. A value that is not a
@@ -74,33 +74,11 @@ static int read_growth(void *target, struct bloom_text value, char problem[BLOOM
     return bloom_option_wrong(problem, "growth is %s. Write on, off or error", value);
 }
 
-static int read_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct reader *to = target;
-    const struct bloom_layout *layout = bloom_layout_by_name(value.start, value.length);
-    to->growth.layout = layout;
-    if (layout != NULL && layout->blocks != NULL)
-        return SQLITE_OK;
-    return bloom_option_wrong(problem, "layout is %s. Write blocked or counting for a filter table",
-                              value);
-}
-
-static int read_key_option(void *target, struct bloom_text value,
-                           char problem[BLOOM_PROBLEM_SIZE]) {
-    struct reader *to = target;
-    return bloom_option_key(value, &to->key, &to->growth.keying, problem);
-}
-
-static int read_salt_option(void *target, struct bloom_text value,
-                            char problem[BLOOM_PROBLEM_SIZE]) {
-    struct reader *to = target;
-    return bloom_option_salt(value, &to->growth.keying, problem);
-}
-
 static const struct bloom_option TABLE_OPTIONS[] = {
     {"capacity", read_capacity},       {"fpr", read_fpr},
     {"generations", read_generations}, {"growth", read_growth},
-    {"layout", read_layout},           {"key", read_key_option},
-    {"salt", read_salt_option},        {NULL, NULL},
+    {"layout", bloom_option_layout},   {"key", bloom_option_key},
+    {"salt", bloom_option_salt},       {NULL, NULL},
 };
 static const char OPTION_LIST[] = "capacity=N, fpr=P, generations=G, growth=on, off or "
                                   "error, layout=NAME, key=TYPE and salt='DIGITS'";
@@ -111,9 +89,9 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
     char problem[BLOOM_PROBLEM_SIZE];
     unsigned given = 0;
     int code = SQLITE_OK;
-    struct reader to = {.connection = connection,
-                        .growth = {.layout = bloom_layout_default(),
-                                   .capacity = 1000000,
+    struct reader to = {.choice = {.for_table = true, .layout = bloom_layout_default()},
+                        .connection = connection,
+                        .growth = {.capacity = 1000000,
                                    .rate = BLOOM_RATE_DEFAULT,
                                    .generations = 1,
                                    .mode = BLOOM_GROWTH_ON}};
@@ -122,28 +100,30 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
         code = bloom_option_read(TABLE_OPTIONS, OPTION_LIST, argument, &to, &given, problem);
     }
     if (code == SQLITE_OK)
-        code = bloom_options_fit(to.growth.layout, &to.growth.keying, problem);
-    if (code == SQLITE_OK)
+        code = bloom_options_fit(to.choice.layout, &to.choice.keying, problem);
+    if (code == SQLITE_OK) {
+        to.growth.layout = to.choice.layout;
+        to.growth.keying = to.choice.keying;
         to.growth.chunk_blocks =
-            (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.growth.layout->blocks->bytes;
-    if (code == SQLITE_OK && !bloom_growth_possible(&to.growth, problem))
-        code = SQLITE_ERROR;
-    *configuration = (struct bloom_configuration){to.growth, to.key};
+            (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.choice.layout->blocks->bytes;
+        code = bloom_growth_possible(&to.growth, problem) ? SQLITE_OK : SQLITE_ERROR;
+    }
+    *configuration = (struct bloom_configuration){to.growth, to.choice.type};
     if (code == SQLITE_ERROR)
         *error = sqlite3_mprintf("bloom: %s", problem);
     return code == SQLITE_ERROR && *error == NULL ? SQLITE_NOMEM : code;
 }
 
 enum bloom_key_type bloom_configuration_key_type(int count, const char *const *arguments) {
-    static const struct bloom_option KEY_OPTION[] = {{"key", read_key_option}, {NULL, NULL}};
+    static const struct bloom_option KEY_OPTION[] = {{"key", bloom_option_key}, {NULL, NULL}};
     char problem[BLOOM_PROBLEM_SIZE];
     unsigned given = 0;
-    struct reader to = {.key = BLOOM_KEY_AS_IT_IS};
+    struct bloom_choice choice = {.for_table = true};
     for (int i = 0; i < count; i++) {
         const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
-        bloom_option_read(KEY_OPTION, "", argument, &to, &given, problem);
+        bloom_option_read(KEY_OPTION, "", argument, &choice, &given, problem);
     }
-    return to.key;
+    return choice.type;
 }
 
 /* Row 0 */
