@@ -35,8 +35,8 @@ EXAMPLES = "documentation/documentation_test.py"
 FORMATS = "documentation/format_test.py"
 HERE = "documentation/blocks_test.py"
 PROGRAMS = "exchange/programs_test.py"
-AMALGAMATION, COMPILED, NPM, PYTHON, WEB = (f"packages/{name}_test.py" for name in (
-    "amalgamation", "compiled", "npm", "python", "web"))
+AMALGAMATION, COMPILED, NPM, PYTHON, RUBY, WEB = (f"packages/{name}_test.py" for name in (
+    "amalgamation", "compiled", "npm", "python", "ruby", "web"))
 RUN = {
     "CONTRIBUTING.md": {"sh": HERE},
     "README.md": {"sql": EXAMPLES, "text": EXAMPLES, "python": EXAMPLES, "sh": NEWCOMER},
@@ -56,6 +56,8 @@ RUN = {
                                       "": "names a package that is not published yet"},
     "ext/packages/rust/README.md": {"rust": COMPILED,
                                     "toml": "names a crate that is not published yet"},
+    "ext/packages/ruby/README.md": {"sh": "names a gem that is not published yet", "ruby": RUBY,
+                                    "yaml": "is read by Rails"},
     "ext/packages/web/README.md": {"js": WEB, "c": WEB},
     "sql/README.md": {"go": PROGRAMS, "java": PROGRAMS, "python": PROGRAMS, "sh": PROGRAMS,
                       "text": PROGRAMS},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The tests of pins and of messages, and the simulator for a short time, with the oldest SQLite that
-is supported and with the newest compiled in, under the sanitizers. On the system's SQLite they run
-by themselves, see tests/rules.mk. PROGRAMS in the environment names others of tests/faults and
+"""The tests of pins and of messages, and the simulator for a short time, with the oldest SQLite
+that is supported and with the newest compiled in, under the sanitizers. On the system's SQLite they
+run by themselves, see tests/rules.mk. PROGRAMS in the environment names others of tests/faults and
 tests/tables.
 
 Each release has a build folder of its own, build/oldest and build/newest, so that what was compiled

@@ -338,8 +338,9 @@ static void largest_of_guava(void) {
     assert_int_equal(shape.probes, 7);
     assert_ptr_equal(shape.layout, &bloom_layout_classic);
     assert_false(guava->read(guava->layout, &shape, &row, header, bytes + 1, problem));
-    assert_string_equal(problem, "were cut off or extended: there are 17179869183, but their "
-                                 "header says 17179869182. Store exactly what BloomFilter.writeTo writes");
+    assert_string_equal(problem,
+                        "were cut off or extended: there are 17179869183, but their "
+                        "header says 17179869182. Store exactly what BloomFilter.writeTo writes");
 }
 
 static void largest_of_each_format(void) {
