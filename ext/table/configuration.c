@@ -180,6 +180,11 @@ static bool in_range(const struct bloom_growth *growth) {
            growth->rate > 0 && growth->rate < 1;
 }
 
+bool bloom_configuration_is_newer(const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
+    return memcmp(row, ROW_MAGIC, sizeof ROW_MAGIC) == 0 &&
+           row[ROW_VERSION_AT] > ROW_FORMAT_VERSION;
+}
+
 bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_t *newest,
                               const uint8_t row[BLOOM_CONFIGURATION_BYTES],
                               char problem[BLOOM_PROBLEM_SIZE]) {
@@ -193,7 +198,8 @@ bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_
     }
     if (row[ROW_VERSION_AT] != ROW_FORMAT_VERSION) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "has format version %u, which a newer release reads", row[ROW_VERSION_AT]);
+                         "has format version %u, which no release has written",
+                         row[ROW_VERSION_AT]);
         return false;
     }
     *configuration = (struct bloom_configuration){

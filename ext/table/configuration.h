@@ -32,6 +32,9 @@ enum { BLOOM_CONFIGURATION_BYTES = 64, BLOOM_NEWEST_AT = 48 };
 void bloom_configuration_write(const struct bloom_configuration *configuration,
                                uint8_t row[BLOOM_CONFIGURATION_BYTES]);
 
+/* Returns true when a newer release has written row 0. */
+bool bloom_configuration_is_newer(const uint8_t row[BLOOM_CONFIGURATION_BYTES]);
+
 /* Reads row 0, of which nothing is known. Returns false when it breaks FORMAT-tables.md; problem
  * then completes "row 0 of SHADOW ...". */
 bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_t *newest,

@@ -125,6 +125,10 @@ static int read_configuration(struct table *table) {
     sqlite3_blob *handle = NULL;
     int code = bloom_chunks_open_row_0(database, false, &handle, row);
     bloom_database_close_row(&handle, code);
+    if (code == SQLITE_OK && bloom_configuration_is_newer(row))
+        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
+                                   "a newer release of this extension made the table. Load that "
+                                   "release");
     if (code == SQLITE_OK &&
         !bloom_configuration_read(&configuration, &table->chunks.newest, row, problem))
         code = bloom_database_damaged(database, "row 0 %s", problem);

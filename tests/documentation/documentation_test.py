@@ -105,7 +105,7 @@ class Reference(unittest.TestCase):
                          set(names))
 
     def test_options_of_values(self):
-        names = re.findall(r'\{"(\w+)", value_', self.source("filter/options.c"))
+        names = re.findall(r'\{"(\w+)", bloom_option_', self.source("filter/options.c"))
         self.assertEqual(self.first_column("## Options of values"), names)
         for name in names:
             self.assertRegex(self.EXAMPLES, rf"bloom_\w+\([^;]*'[^';]*\b{name}=")
@@ -120,7 +120,7 @@ class Reference(unittest.TestCase):
 
     def test_options_of_tables(self):
         options = self.source("table/configuration.c")
-        names = re.findall(r'\{"(\w+)", read_', options)
+        names = re.findall(r'\{"(\w+)", (?:read|bloom_option)_', options)
         self.assertEqual(set(self.first_column("### Options of tables")), set(names))
         for name in names:
             self.assertRegex(self.EXAMPLES, rf"USING bloom\([^;]*\b{name}=")
