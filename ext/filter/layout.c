@@ -92,7 +92,7 @@ uint64_t bloom_block_of(const struct bloom_shape *shape, const uint64_t *words) 
 /* Returns the logarithm of the probability that one key leaves a place zero: the key falls into the
  * block of the place with probability 1 / blocks, and sets a share of the block. */
 static double log_of_zero_left(const struct bloom_shape *shape) {
-    const double share = 1 - pow(1 - 1.0 / BLOOM_BLOCK_ONES_MAXIMUM, shape->probes);
+    const double share = 1 - pow(1 - 1.0 / (double)BLOOM_BLOCK_ONES_MAXIMUM, shape->probes);
     return log1p(-share / (double)bloom_block_count(shape));
 }
 
@@ -113,7 +113,7 @@ struct bloom_estimate bloom_estimate_tally(const struct bloom_shape *shape,
     for (unsigned ones = 0; ones <= BLOOM_BLOCK_ONES_MAXIMUM; ones++) {
         estimate.ones += tally->blocks_with[ones] * ones;
         estimate.rate += (double)tally->blocks_with[ones] *
-                         pow((double)ones / BLOOM_BLOCK_ONES_MAXIMUM, shape->probes);
+                         pow((double)ones / (double)BLOOM_BLOCK_ONES_MAXIMUM, shape->probes);
     }
     estimate.rate /= (double)bloom_block_count(shape);
     estimate.fill = (double)estimate.ones / places(shape);

@@ -77,8 +77,8 @@ OWN_ASKED = [
     ["mailto:someone@evil", NO_HOST, ""]]
 MORE = ", and more for a URL, which has several keys."
 OWN_FIGURES = f": 10 keys in a filter of 128 bytes. False positives: 1 in 1,000 keys{MORE}"
-UNUSED_SUMMARY = ("4 lines left out: a range of addresses (1), a name without a dot (1), an"
-                  " exception (1), several words (1)")
+UNUSED_SUMMARY = ("5 lines left out: a range of addresses (1), Adblock rule with a condition (1), a"
+                  " name without a dot (1), an exception (1), several words (1)")
 ENDLESS = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c;"
 MILLION = ("Array.from({length: 1000000}, (_, i) => `0.0.0.0 h${i}.example${i % 7}.test`)"
            ".join('\\n')")
