@@ -276,7 +276,7 @@ class Libraries(unittest.TestCase):
                     "sqlite-bloom: build(): keys is not an iterable of keys. Pass an array, as in"
                     " [key]",
                     f"sqlite-bloom: build(): key 2 is of type object. {refused}",
-                    "sqlite-bloom: build(): key 1 is a bigint of more than 64 bits; " + refused,
+                    "sqlite-bloom: build(): key 1 is a bigint of more than 64 bits. " + refused,
                     "bloom_agg: p is 2.0. Give a number between 0 and 1, for example 0.01 for 1 %",
                     *("3500 0 3500", "true", "mine", "true", "3500,100000,120000"),
                 ])
