@@ -221,7 +221,7 @@ static inline enum bloom_key_kind words_of_key(const struct bloom_shape *shape,
     }
 }
 
-/* Turns a number into the text that a key rule works on. Returns false when the key has none. */
+/* Writes a number as text, because a key rule works on text. Returns false when it has no key. */
 static bool make_text(struct sqlite_bloom_key *key, char digits[BLOOM_NUMBER_SIZE]) {
     if (key->type == SQLITE_BLOOM_INTEGER)
         snprintf(digits, BLOOM_NUMBER_SIZE, "%" PRId64, key->value.integer);

@@ -64,7 +64,7 @@ struct bloom_url_plain {
 };
 
 /* Reads the plain URL with which a text begins, up to a byte that cannot be in one. Returns false
- * if there is none, or if bloom_url_parse must decide. */
+ * if there is none, or if the text after it needs bloom_url_parse. */
 bool bloom_url_read_plain(struct bloom_url_plain *plain, const uint8_t *text, size_t length);
 
 /* Writes the canonical text of a plain URL, likewise. */

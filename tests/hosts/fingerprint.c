@@ -9,7 +9,6 @@
 #include "filter/layouts/bitmap.h"
 #include "filter/layouts/counting.h"
 #include "filter/layouts/kernels/kernel.h"
-#include "filter/layouts/kernels/kernel.h"
 #include "../library/shorthand.h"
 
 #include <inttypes.h>
