@@ -13,14 +13,14 @@ import sys
 from report import table, thousands, write_csv, write_lines
 
 PAGES = [
-    ("sql-3.40.1.md", "asking, building and sizes in SQL, beside an exact index"),
+    ("sql-3.40.1.md", "checking, building and sizes in SQL, beside an exact index"),
     ("table.md", "filter tables: check, join, INSERT, DELETE, commit, by size"),
-    ("chunks.md", "filter tables beside the design before; file and WAL sizes; measured by hand"),
+    ("chunks.md", "filter tables before and after a redesign; file and WAL sizes; by hand"),
     ("bulk.md", "ways to load many rows"),
-    ("commit.md", "where the time of a committed INSERT goes; measured by hand"),
+    ("commit.md", "where the time of a committed INSERT goes; by hand"),
     ("generations.md", "a table that forgets by age"),
-    ("floor.md", "the filter library alone, beside libbloom, RocksDB and libfilter; the rate kept"),
-    ("interface.md", "the C interface beside its kernel"),
+    ("floor.md", "the C library beside libbloom, RocksDB and libfilter; its measured rate"),
+    ("interface.md", "what a call of the C interface costs"),
 ]
 
 
@@ -52,15 +52,15 @@ def main(results):
                                  if row[0] == "10,000,000" and len(row) == 4)
     build, scan = "Building, 10,000,000 URLs", "A scan against 10,000,000 URLs"
     figures = [  # what, unit, the filter, what is beside it, which is what
-        ("to keep 10 million URLs", "MB", number(size) / 1e6, number(index_size) / 1e6,
+        ("size for 10 million URLs", "MB", number(size) / 1e6, number(index_size) / 1e6,
          "UNIQUE index"),
-        ("to build it, a URL", "ns", cases[build, "bloom_agg(url)"],
+        ("building, per URL", "ns", cases[build, "bloom_agg(url)"],
          cases[build, "CREATE UNIQUE INDEX"], "CREATE UNIQUE INDEX"),
-        ("a scan that asks it, a row", "ns", cases[scan, "bloom_check, pinned"],
+        ("checking every row of a table, per row", "ns", cases[scan, "bloom_check, pinned"],
          cases[scan, "url IN (SELECT url FROM bad)"], "IN, by the index"),
-        ("a million rows into a table, a row", "ns", bulk["'add_all', bloom_hashes(url)"],
+        ("adding a million rows to a table, per row", "ns", bulk["'add_all', bloom_hashes(url)"],
          bulk["a table WITHOUT ROWID"], "table WITHOUT ROWID"),
-        ("to ask one of 100 million keys, from C", "ns", floor["blocked"], floor["libbloom"],
+        ("checking one of 100 million keys, in C", "ns", floor["blocked"], floor["libbloom"],
          "libbloom of Debian"),
     ]
     rows = [(what, f"{ours:.3g} {unit}", f"{thousands(round(other))} {unit}", beside,
@@ -72,10 +72,10 @@ def main(results):
         "# Five figures", "",
         "Made by `make bench` of the pages below, each of which names its machine. Filters at 1 %, "
         "each beside", "what people have without it, measured in the same run.", "",
-        *table(["", "filter", "without", "which is", "filter / without"], rows), "",
-        "![the filter in percent of what stands beside it](figures.svg)", "",
-        f"What is paid for it: of the keys that are not in, {100 * rate:.2f} % are reported when "
-        "1 % was asked for", "([drawn](rate_by_fill.svg)). What is in is never missed.",
+        *table(["", "filter", "without it", "by", "filter / without it"], rows), "",
+        "![Size and time of a filter, as a percentage of what it replaces](figures.svg)", "",
+        f"The price: {100 * rate:.2f} % of the keys that were never added are found, too, where "
+        "1 % was asked for", "([drawn](rate_by_fill.svg)). A key that was added is never missed.",
         "", "| page | what it measures |", "|---|---|",
         *(f"| [{page}]({page}) | {what} |" for page, what in PAGES)])
 

@@ -162,13 +162,13 @@ for value in ("a.db", None, Postgres()):
         print(error)
 """
         lines = self.environment.run("python", "-c", program).splitlines()
-        wanted = "is not a connection to SQLite. Pass a connection of sqlite3, apsw, SQLAlchemy," \
+        wanted = "is not a connection to SQLite. Pass one of sqlite3, apsw, SQLAlchemy," \
             " Django or aiosqlite"
         self.assertEqual(
             lines,
             [
-                f"sqlite_bloom.load: builtins.str {wanted}",
-                f"sqlite_bloom.load: builtins.NoneType {wanted}",
+                f"sqlite_bloom.load: 'a.db' {wanted}",
+                f"sqlite_bloom.load: None {wanted}",
                 "sqlite_bloom.load: this is a connection to postgresql. Pass a connection to"
                 " SQLite",
             ],
@@ -333,7 +333,7 @@ print("flat", size() - before < 4096)
 """
 # Keys of every kind and mixture, by build and add_all, against one INSERT a key.
 FEEDING = """
-import random, sqlite3, apsw, numpy, sqlite_bloom
+import random, sqlite3, apsw, numpy, pandas, sqlite_bloom
 generator = random.Random(1)
 odd = ["", "a\\n", "\\r", "\\ufeffx", "x\\0y", "\\u00fc", b"a", b"\\xff", b"", 1.5, True, 2**63 - 1,
        -2**63, None]
@@ -370,6 +370,11 @@ print(tried)
 for kind in ("int8", "uint16", "<i8", ">i8", "uint64"):
     numbers = numpy.array([1, 2, 100], dtype=kind)
     assert sqlite_bloom.build(numbers, options="counting") == agg([1, 2, 100]), kind
+for column in (pandas.Series([1, 2, 100]), pandas.Index([1, 2, 100]), pandas.RangeIndex(1, 4),
+               pandas.Series([1, None, 100], dtype="Int64"), pandas.Series([1.5, None, 7]),
+               pandas.Series(["a", None, "b"]), pandas.Series(["a", None], dtype="string")):
+    keys = [key for key in column.to_list() if not pandas.isna(key)]
+    assert sqlite_bloom.build(column, options="counting") == agg(keys), column
 many = numpy.arange(120_000, dtype="int32")
 assert sqlite_bloom.build(many) == sqlite_bloom.build(range(120_000))
 database = table("capacity=100000")
@@ -401,6 +406,10 @@ print(is_in(database, "within"))
 salted = "key=url, salt=000102030405060708090a0b0c0d0e0f"
 database = table("key=URL, salt='000102030405060708090a0b0c0d0e0f'")
 sqlite_bloom.add_all(database, "seen", ["http://evil.example/"], salted)
+ruled = table("key=URL")
+sqlite_bloom.add_all(ruled, "seen", ["http://evil.example/"])  # the table says how
+print(ruled.execute("SELECT count(*) FROM seen WHERE key MATCH 'http://a.evil.example/b'")
+      .fetchone()[0])
 print(database.execute("SELECT count(*) FROM seen WHERE key MATCH 'http://a.evil.example/b'")
       .fetchone()[0])
 other = apsw.Connection(":memory:")
@@ -472,7 +481,7 @@ class Programs(unittest.TestCase):
     def setUpClass(cls):
         cls.environment = Environment(
             "sqlite-bloom", "apsw", "sqlalchemy", "greenlet", "aiosqlite", "django", "mypy",
-            "pysqlite3-binary", "adbc-driver-sqlite", "pyarrow", "numpy"
+            "pysqlite3-binary", "adbc-driver-sqlite", "pyarrow", "numpy", "pandas"
         )
         cls.addClassCleanup(cls.environment.remove)
 
@@ -517,7 +526,7 @@ class Programs(unittest.TestCase):
                 f"ValueError: sqlite_bloom.build: key 2 is 9223372036854775808, {refused}",
                 f"ValueError: sqlite_bloom.build: key 2 is '\\ud800', {refused}",
                 "TypeError: sqlite_bloom.build: keys is one key. Pass a list of it, ['abc']",
-                "TypeError: sqlite_bloom.build: keys is a int and cannot be iterated. Pass an"
+                "TypeError: sqlite_bloom.build: keys is 7 and cannot be iterated. Pass an"
                 " iterable of keys",
                 "OperationalError: bloom_agg: p is 2. Give a number between 0 and 1, for example"
                 " 0.01 for 1 %",
@@ -542,13 +551,13 @@ class Programs(unittest.TestCase):
                 f"ValueError: sqlite_bloom.add_all: key 60001 is {2**70}, {beyond}",
                 f"ValueError: sqlite_bloom.add_all: key 50001 is '\\ud800', {beyond}",
                 f"ValueError: sqlite_bloom.add_all: key 2 is {2**63}, {beyond}",
-                *("True 1", "0", "1", "2500"),
+                *("True 1", "0", "1", "1", "2500"),
             ],
         )
 
     def test_what_is_no_filter_table_is_refused(self):
         program = """
-import pathlib, sqlite3, sqlite_bloom
+import pandas, pathlib, sqlite3, sqlite_bloom
 connection = sqlite3.connect(":memory:")
 sqlite_bloom.load(connection)
 connection.execute("CREATE TABLE plain(key)")
@@ -558,22 +567,26 @@ for table in "none", "plain", pathlib.Path("x"):
     except (ValueError, TypeError) as error:
         print(error)
 for call in (lambda: sqlite_bloom.add_all(connection.cursor(), "plain", ["a"]),
-             lambda: sqlite_bloom.build(pathlib.Path("list.txt"))):
+             lambda: sqlite_bloom.build(pathlib.Path("list.txt")),
+             lambda: sqlite_bloom.build(pandas.DataFrame({"url": ["a"]})),
+             lambda: sqlite_bloom.build(["a"], options={"key": "url"})):
     try:
         call()
     except TypeError as error:
         print(str(error).replace("PosixPath", "Path"))
 """
         self.assertEqual(self.environment.run("python", "-c", program).splitlines(), [
-            "sqlite_bloom.add_all: no such table: none. Create the table with CREATE VIRTUAL TABLE"
-            ' "none" USING bloom',
+            "sqlite_bloom.add_all: no such table: none. Create it with CREATE VIRTUAL TABLE. Pass its"
+            " name without a database",
             'sqlite_bloom.add_all: no such column: info. "plain" is not a filter table, so use'
             " INSERT",
             "sqlite_bloom.add_all: the table is a PosixPath. Pass its name as str",
             "sqlite_bloom.add_all: a Cursor is not a connection. Pass a connection of sqlite3 or"
             " apsw",
-            "sqlite_bloom.build: keys is a Path and cannot be iterated. Pass the lines of the file"
-            " without their ends"])
+            "sqlite_bloom.build: keys is Path('list.txt') and cannot be iterated. Pass the lines of"
+            " the file without their ends",
+            "sqlite_bloom.build: keys is a DataFrame. Pass one column of it, as in frame['url']",
+            "sqlite_bloom.build: options is {'key': 'url'}. Pass text, for example 'key=url'"])
 
     def test_an_engine_reaches_pooled_connections(self):
         program = (
@@ -615,7 +628,7 @@ for call in (lambda: sqlite_bloom.add_all(connection.cursor(), "plain", ["a"]),
             ["1", "1"])
 
     def test_advice_where_sqlite3_cannot_load_extensions(self):
-        apsw = "Install apsw (pip install apsw) and pass a connection of it to sqlite_bloom.load"
+        apsw = "Install apsw (pip install apsw), whose connections sqlite_bloom.load takes"
         for platform, executable, more in (
                 ("darwin", "/Library/Frameworks/Python.framework/Versions/3.13/bin/python3",
                  ", or use the Python of Homebrew (brew install python)"),

@@ -262,8 +262,9 @@ function build(database, keys, { n = null, p = 0.01, options, progress } = {}) {
 function addAll(database, table, keys, { options, progress } = {}) {
   checkKeys(keys, "addAll");
   const name = `"${table.replaceAll('"', '""')}"`;
-  const { info } = database.prepare(`SELECT info FROM ${name}`).get();
-  const limit = Math.max(BATCH_KEYS, Math.floor(JSON.parse(info).capacity / 10));
+  const info = JSON.parse(database.prepare(`SELECT info FROM ${name}`).get().info);
+  const limit = Math.max(BATCH_KEYS, Math.floor(info.capacity / 10));
+  if (info.key !== undefined) options ??= `key=${info.key}`;
   const more = options === undefined ? [] : [options];
   return within(database, () => {
     const feed = new Feed(database, "addAll", progress);

@@ -155,6 +155,10 @@ def is_explained(parser, text, href):
         return True  # Node up to 20 has the tables before Unicode 15.1
     # ada-url, which Node has, too, has rules of its own for names with letters from right to left
     # and for labels that begin with xn--. What this Python does not know may be such a letter.
+    # Its marks, with which no label may begin, are those of Unicode 13.
+    labels = re.split("[/@.\u3002\uff0e\uff61]", unicodedata.normalize("NFC", text))
+    if any(unicodedata.category(label[0]).startswith("M") for label in labels if label):
+        return True
     visible = "".join(character for character in unicodedata.normalize("NFKC", text)
                       if unicodedata.category(character) not in ("Cf", "Mn")).lower()
     return "xn-" in visible or any(unicodedata.bidirectional(character) in ("R", "AL", "AN", "")

@@ -106,6 +106,11 @@ def _attempts():
     """Loads from the file of the package, then from the copies that there are, then from a new one,
     until one is not refused. Other threads learn of the new copy when it has been loaded.
     """
+    if not os.path.exists(loadable_path()):
+        raise FileNotFoundError(
+            f"sqlite_bloom.load: there is no file {loadable_path()}. Copy it there after make, or"
+            " install a wheel"
+        )
     for folder in [os.path.dirname(loadable_path()), *_copies]:
         attempt = _Attempt(os.path.join(folder, _LIBRARY))
         yield attempt
@@ -154,10 +159,9 @@ def _load_wrapped(connection):
     if has("connection"):  # a connection or session of it, or a cursor of sqlite3
         inner = connection.connection
         return load(inner() if inspect.isroutine(inner) else inner)
-    kind = f"{type(connection).__module__}.{type(connection).__qualname__}"
     if not has("cursor"):
         raise TypeError(
-            f"sqlite_bloom.load: {kind} is not a connection to SQLite. Pass a connection of"
+            f"sqlite_bloom.load: {connection!r:.60} is not a connection to SQLite. Pass one of"
             " sqlite3, apsw, SQLAlchemy, Django or aiosqlite"
         )
     raise NotImplementedError(
@@ -174,7 +178,7 @@ def _advice(platform, executable):
         other = ("build this Python again by PYTHON_CONFIGURE_OPTS="
                  "--enable-loadable-sqlite-extensions pyenv install --force VERSION")
     return (
-        "Install apsw (pip install apsw) and pass a connection of it to sqlite_bloom.load"
+        "Install apsw (pip install apsw), whose connections sqlite_bloom.load takes"
         + (f", or {'' if other.startswith('build') else 'use '}{other}" if other else "")
     )
 
@@ -190,11 +194,16 @@ def _load_checked_out(opened, record, _):
         _load_connected(opened, record)
 
 
+def _check_options(options, name):
+    if not isinstance(options, (str, type(None))):
+        raise TypeError(f"{name}: options is {options!r:.60}. Pass text, for example 'key=url'")
+
+
 def build(keys, n=None, p=0.01, options=None, *, progress=None):
     """The bytes of a filter of all keys, as bloom_agg makes it.
 
     keys: any iterable of str, bytes, int (64 bits), float, and what has __index__, which is an int;
-    None is no key. It is run through once, and nothing of it is kept: memory is that of the filter,
+    None and NaN are no keys. It is run through once, and nothing of it is kept: memory is that of the filter,
     and without n 16 bytes for each distinct key until the filter is made. n: how many keys it is
     made for; without it, as many as there are. p: the rate of false positives (None for a bitmap).
     options: the fourth argument of bloom_agg, as 'fuse'. progress: called with the number of keys
@@ -208,6 +217,7 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
     filter of nothing lets everything pass; SELECT bloom_new(n) makes one where it is meant), and
     sqlite3.OperationalError with the message of bloom_agg.
     """
+    _check_options(options, "sqlite_bloom.build")
     feed = _feed.Feed(keys, "sqlite_bloom.build", progress)
     arguments = ["value", "?", "?"] + ["?"] * (options is not None)
     connection = _feed.own_connection(load)
@@ -234,9 +244,9 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
 
 # What SQLite says when there is no filter table, and what to do.
 _NO_FILTER_TABLE = {
-    "no such table": "Create the table with CREATE VIRTUAL TABLE %s USING bloom",
-    "no such column: info": "%s is not a filter table, so use INSERT",
-    "no such module": "To read %s, pass the connection to sqlite_bloom.load first",
+    "no such table": "Create it with CREATE VIRTUAL TABLE. Pass its name without a database",
+    "no such column: info": "{} is not a filter table, so use INSERT",
+    "no such module": "To read {}, pass the connection to sqlite_bloom.load first",
 }
 
 
@@ -244,8 +254,8 @@ def add_all(connection, table, keys, options=None, *, progress=None):
     """Adds all keys to a filter table, and returns how many there were.
 
     connection: of sqlite3, apsw or the like, which has loaded the extension. table: its name. keys
-    and progress: as those of build. options: what bloom_hashes needs to know of a table with a key
-    rule or a salt, as 'key=url, salt=...'.
+    and progress: as those of build. options: needed for a table with a salt only, as in
+    'salt=...', or 'key=url, salt=...'.
 
     The keys are added by the command 'add_all' in batches of a tenth of the table's capacity. A
     batch takes 20 bytes of memory for each of its distinct keys, and it reads and writes much of
@@ -258,6 +268,7 @@ def add_all(connection, table, keys, options=None, *, progress=None):
         raise TypeError(
             f"sqlite_bloom.add_all: the table is a {type(table).__qualname__}. Pass its name as str"
         )
+    _check_options(options, "sqlite_bloom.add_all")
     if not hasattr(connection, "cursor"):
         raise TypeError(
             f"sqlite_bloom.add_all: a {type(connection).__qualname__} is not a connection."
@@ -266,13 +277,15 @@ def add_all(connection, table, keys, options=None, *, progress=None):
     name = '"' + table.replace('"', '""') + '"'
     cursor = connection.cursor()
     try:
-        capacity = json.loads(list(cursor.execute(f"SELECT info FROM {name}"))[0][0])["capacity"]
+        info = json.loads(list(cursor.execute(f"SELECT info FROM {name}"))[0][0])
     except Exception as error:
         for problem, advice in _NO_FILTER_TABLE.items():
             if problem in str(error):
-                raise ValueError(f"sqlite_bloom.add_all: {error}. {advice % name}") from error
+                raise ValueError(f"sqlite_bloom.add_all: {error}. {advice.format(name)}") from error
         raise
-    feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress, max(1000, capacity // 10))
+    if options is None and "key" in info:
+        options = f"key={info['key']}"
+    feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress, max(1000, info["capacity"] // 10))
     hashes = "bloom_hashes(value)" if options is None else "bloom_hashes(value, ?)"
     for function in feed.functions():
         _feed.define(connection, *function)

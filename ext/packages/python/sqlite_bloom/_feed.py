@@ -19,6 +19,7 @@ _SLICE_KEYS = 50_000  # of an array
 _BATCH_LENGTH = 1 << 20  # about; long keys come in smaller batches
 _ASIDE_KEYS = 10_000  # beyond these, all further keys go one by one
 _KINDS = {str, bytes, int, float}
+_NO_KEYS = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
 
 _INTEGERS = """(
         WITH RECURSIVE b(batch) AS (SELECT sqlite_bloom_integers()
@@ -49,9 +50,16 @@ class Feed:
         if not hasattr(keys, "__iter__") and not hasattr(keys, "__getitem__"):
             lines = hasattr(keys, "__fspath__")  # it is a path
             raise TypeError(
-                f"{name}: keys is a {type(keys).__qualname__} and cannot be iterated. Pass "
+                f"{name}: keys is {keys!r:.60} and cannot be iterated. Pass "
                 + ("the lines of the file without their ends" if lines else "an iterable of keys")
             )
+        if hasattr(keys, "to_numpy"):  # of pandas, or the like
+            if hasattr(keys, "columns"):
+                raise TypeError(
+                    f"{name}: keys is a {type(keys).__qualname__}. Pass one column of it, as in"
+                    " frame['url']"
+                )
+            keys = keys.to_numpy()
         self.name = name
         self.progress = progress
         self.limit = limit
@@ -172,7 +180,7 @@ class Feed:
             more = len(keys) > 0
             self._kinds = set(map(type, keys))
             if not self._kinds <= _KINDS:
-                keys = [key for key in keys if key is not None]
+                keys = [key for key in keys if type(key).__name__ not in _NO_KEYS]
                 keys = [self._checked(key, self.done + i) for i, key in enumerate(keys, 1)]
                 self._kinds = set(map(type, keys))
         self.ended = self.ended or not more
