@@ -43,9 +43,10 @@ SELECT count(*) AS keys, bloom_count(f) AS "estimated from the filter",
 
 -- Visits, made from the published file by a program that knows nothing of the extension. 100,000
 -- are harmless, and 2,000 go to entries, in the spellings of mails, forms and attackers. The column
--- listed is the program's own record of which is which.
--- For visits of your own, in a CSV file whose first line names its columns, leave out what is
--- marked "made up" here and below, and write instead of the first
+-- listed is 1 for the visits that the program made to an entry.
+-- For visits of your own, in a CSV file whose first line names its columns, write this in place of
+-- the first part that is marked "made up", and leave the others out. The first two counts are then
+-- empty, and the second day repeats the first.
 --   .import --csv visits.csv own
 --   INSERT INTO visits(url) SELECT url FROM own;
 CREATE TABLE visits(listed INTEGER, url TEXT);
@@ -62,8 +63,7 @@ CREATE TABLE allowed(key TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;
 CREATE VIEW positives AS
   SELECT visits.rowid AS id, listed, url FROM visits
    WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'malicious'), url);
--- The keys under which a suspect is found, without those that are found only because a shorter key
--- is.
+-- The keys under which a suspect is found. A key that a shorter one explains is left out.
 CREATE VIEW reasons AS
   SELECT positives.*, u.key AS key FROM positives, bloom_url_keys(positives.url) AS u
    WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'malicious'), u.key)
@@ -83,7 +83,7 @@ CREATE VIEW verdicts AS
                        ORDER BY u.rank LIMIT 1) AS entry
     FROM suspects;
 CREATE VIEW counts AS
-  SELECT (SELECT count(*) FROM visits WHERE listed = 1) AS "to the list, says the record",
+  SELECT (SELECT count(*) FROM visits WHERE listed = 1) AS "made up to be listed",
          sum(listed = 1) AS "of these found", count(entry) AS "on the list, verified",
          count(*) - count(entry) AS "false positives"
     FROM verdicts;
@@ -98,8 +98,8 @@ SELECT substr(url, 1, 60) AS url, substr(entry, 1, 40) AS entry
  ORDER BY id LIMIT 8;
 
 -- A key is found by mistake, often a host, and then all pages of that host are. Such a key is
--- allowed, if no entry is below it. So no entry can be let through, because an entry that covers a
--- visit is a reason of its own.
+-- allowed if no entry is at or below it. An entry that covers a visit still reports it, so nothing
+-- malicious gets through.
 CREATE TABLE folders(key TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;
 INSERT OR IGNORE INTO folders SELECT u.key FROM malicious, bloom_url_keys(malicious.key) AS u;
 INSERT INTO allowed

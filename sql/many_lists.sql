@@ -15,8 +15,8 @@ INSERT INTO published VALUES
   ('phishing', '"id","url"' || char(10) || '"1","http://login.example.org/a.php"' || char(10) ||
                '"2","http://evil.example/post"');
 
--- One filter for each list, and the text that it was made of. A list that has less than half of its
--- entries of the last night keeps its old filter and text.
+-- One filter for each list, and the text that it was made of. A list that shrinks to less than half
+-- overnight keeps its old filter and text.
 CREATE TABLE filters(name TEXT PRIMARY KEY, entries INTEGER NOT NULL, f BLOB NOT NULL,
                      text TEXT NOT NULL);
 CREATE VIEW rebuilt AS

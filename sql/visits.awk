@@ -16,7 +16,8 @@ function address_of(line) {
         return ""
     if (line ~ /^\|/) {
         # A rule that blocks only on some pages. Nobody who opens its address is blocked.
-        if (line ~ /[$,](domain|from|to|top|denyallow|method|app|client|ctag|dnstype|ipaddress)=/ ||
+        if (line ~ /[$,](badfilter|removeparam|csp|redirect-rule)/ ||
+            line ~ /[$,](domain|from|to|top|denyallow|method|app|client|ctag|dnstype|ipaddress)=/ ||
             line ~ /[$,](1p|first-party|strict1p|~third-party|~3p|popup|popunder)(,|$)/)
             return ""
         sub(/^\|\|?/, "", line)

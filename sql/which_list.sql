@@ -31,9 +31,10 @@ SELECT name AS list, coalesce(note, 'a URL or name') AS line, count(*) AS lines
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase') FROM entries;
 
--- 4. The visits, from a CSV file whose first line names the columns. (Without the option --skip,
--- in a shell older than 3.32: .mode csv, .import visits.csv imported, and the table has its names.)
--- For the log of a proxy, choose the fields with awk. In the log of Squid they are 1 and 7:
+-- 4. The visits, from a CSV file whose first line names the columns. (A shell
+-- older than 3.32 has no --skip. There type .mode csv and .import visits.csv imported, which makes
+-- the table.) Of a log, choose the fields with awk: in Squid's 1 and 7, in Pi-hole's 3 and 6 of the
+-- lines with " query[", whose names are found, too:
 --   .separator " "
 --   .import "|awk '{ print $1, $7 }' access.log" visits
 CREATE TABLE visits(time TEXT, url TEXT);
