@@ -207,7 +207,7 @@ class Floor:
             "",
             *machine_state(),
             "",
-            "## Figures that must hold",
+            "## Goals",
             "",
             (
                 "Hashes given, p = 1 %; ratios of medians of one run. With `make bench"

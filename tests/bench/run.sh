@@ -147,7 +147,15 @@ for part; do
             memory=/dev/shm
         {
             begin_page "Filter tables" table.c
-            echo
+            cat <<'LEGEND'
+
+`alone`: one check in a transaction of its own. `check`: the same inside one read transaction.
+`row`: what SQLite takes to read one stored row. `join`: checks of one statement for many keys.
+`insert` and `delete`: one key a statement inside a transaction. `commit`: an INSERT in a
+transaction of its own; `commit memory` the same without a disk. `16K` are pages of 16 KB, `64 MB`
+is the page cache.
+
+LEGEND
             $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest $memory
         } | tee $RESULTS/table.md
         ;;

@@ -379,9 +379,9 @@ class Bench:
                 "",
                 *machine_state(versions),
                 "",
-                "## Figures that must hold",
+                "## Goals",
                 "",
-                *table(["ratio", "must be", "measured", "holds"], self.marks),
+                *table(["ratio", "goal", "measured", "reached"], self.marks),
                 "",
                 (
                     "read_line reads its arguments and one random 64-byte line of the filter, which"

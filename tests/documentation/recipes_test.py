@@ -264,7 +264,7 @@ class Demo(TreeTest):
         figures, printed = self.figures(visits=200_000)
         self.assertEqual(printed.splitlines()[0], "The list: sql/data/urlhaus.txt")
         self.assertEqual(figures["a URL or name"], 2908)
-        self.assertEqual(figures["Adblock rule, without its options"], 3346)
+        self.assertEqual(figures["Adblock rule, options ignored"], 3346)
         self.assertEqual(figures["no entry: a remark, or blank"], 6)
         self.assertEqual(figures["distinct keys"], 6239)
         self.assertEqual(figures["spelt exactly as in the list"], 0)
