@@ -174,10 +174,10 @@ STAND_INS = "~`{}!$&'()+,;="
 
 
 def texts_to_map(authority):
-    """The one or two texts of step 8 that are mapped, in the order in which they count."""
-    if re.search(rb"[\[\]]", authority):
+    """The texts of step 8 that are mapped, at most three, in the order in which they count."""
+    if re.search(rb"[\[\]]", authority) or b":" not in authority:
         return [authority]
-    return list(dict.fromkeys((authority.rpartition(b":")[0] if b":" in authority else authority,
+    return list(dict.fromkeys((authority, authority.rpartition(b":")[0],
                                authority.partition(b":")[0])))
 
 
@@ -204,12 +204,12 @@ def with_stand_ins(authority):
 
 
 def for_mapping(url):
-    """Step 8: what the parser is asked so that it maps hosts: two texts, each of which may be None.
+    """Step 8: what the parser is asked so that it maps hosts: three texts, which may be None.
     A label behind the host keeps it from being read as an address."""
     parts = authority_and_rest(url)
     found = [with_stand_ins(text) for text in (texts_to_map(parts[0]) if parts else [])]
     texts = [text and f"http://{text[0]}.x/" for text in found]
-    return (texts + [None, None])[:2]
+    return (texts + [None] * 3)[:3]
 
 
 def mapped_host(authority, text, href):

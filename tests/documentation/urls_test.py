@@ -130,11 +130,11 @@ class Parsers(WithExtension):
         """The extension against the program with whatwg-url, as BLOBs and, where it is one, as
         text. Returns how many URLs have a key."""
         hrefs = self.hrefs(map(urls_program.for_parser, urls))
-        asked = [(None, None) if href else urls_program.for_mapping(url)
+        asked = [(None,) * 3 if href else urls_program.for_mapping(url)
                  for url, href in zip(urls, hrefs)]
         mapped = self.hrefs(text for texts in asked for text in texts)
         found = 0
-        for url, href, *hosts in zip(urls, hrefs, mapped[::2], mapped[1::2]):
+        for url, href, *hosts in zip(urls, hrefs, mapped[::3], mapped[1::3], mapped[2::3]):
             parts = urls_program.of_href(href) if href else urls_program.refused(url, hosts)
             wanted = "".join(parts) if parts else None
             keys = urls_program.keys(parts) if parts else []
