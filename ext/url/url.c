@@ -281,8 +281,10 @@ static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
         url->host = url_write_groups(to, groups);
         return true;
     }
-    if (url_write_mapped_host(url, host, length, true, to) || parts->brackets)
-        return url->address;
+    if (url_write_mapped_host(url, host, length, true, to))
+        return true;
+    if (parts->brackets)
+        return false;
     /* For Chromium the port begins at the last colon that is not an escape, for names as they are
      * at the first one. */
     const size_t name = parts->host_end - parts->user_end;

@@ -323,7 +323,7 @@ static void mapped_hosts(void) {
          "2e/",
          "xn--2e-5t3n/"},
         {"http://\xef\xbc\xbb::1\xef\xbc\xbd:80/", "[::1]/"},
-        {"http://\xef\xbc\xbb::1\xef\xbc\xbd/", "xn--gi7c/"},
+        {"http://\xef\xbc\xbb::1\xef\xbc\xbd/", "[::1]/"},
         {"http://[\xef\xbc\x85"
          "31::1]/",
          "[1::1]/"},
