@@ -654,7 +654,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
     const struct bloom_memory own = memory_of(memory);
     bloom_problem reason;
     struct bloom_shape shape;
-    struct bloom_row row;
+    struct bloom_foreign foreign;
     const uint8_t *from = length > 0 ? bytes : (const uint8_t *)"";
     *filter = NULL;
     const struct bloom_exchange *exchange = read_format_name(format, &report);
@@ -666,14 +666,12 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
         return report_fail(
             &report, SQLITE_BLOOM_REFUSED,
             "the bytes are a filter of this library already. Open them without an import");
-    if (!bloom_exchange_read(exchange, &shape, &row, from, length, reason))
+    if (!bloom_exchange_read(exchange, from, length, &foreign, reason))
         return report_fail(&report, SQLITE_BLOOM_NOT_A_FILTER, "the bytes %s", reason);
-    uint8_t *made = bloom_allocate(&own, bloom_filter_bytes(&shape));
-    if (made != NULL) {
-        bloom_header_write(&shape, made);
-        bloom_row_read(&row, &shape, made + bloom_header_bytes(&shape));
-    }
-    return filter_own(filter, &own, &shape, made, &report);
+    uint8_t *made = bloom_allocate(&own, bloom_filter_bytes(&foreign.shape));
+    if (made != NULL)
+        bloom_exchange_import(&foreign, made);
+    return filter_own(filter, &own, &foreign.shape, made, &report);
 }
 
 int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const char *format,
@@ -685,7 +683,7 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
     const struct bloom_exchange *exchange = read_format_name(format, &report);
     if (exchange == NULL)
         return SQLITE_BLOOM_REFUSED;
-    if (!exchange->measure(exchange->layout, &filter->shape, &needed, reason))
+    if (!bloom_exchange_measure(exchange, &filter->shape, &needed, reason))
         return report_fail(&report, SQLITE_BLOOM_REFUSED, "the filter %s", reason);
     *length = (size_t)needed;
     if (bytes == NULL)
@@ -695,6 +693,6 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
                            "there is room for %" PRIu64 " bytes, but %" PRIu64
                            " are needed. Pass a larger buffer",
                            (uint64_t)room, needed);
-    exchange->write(&filter->shape, filter->payload, bytes);
+    bloom_exchange_export(exchange, &filter->shape, filter->payload, bytes);
     return SQLITE_BLOOM_OK;
 }

@@ -16,13 +16,8 @@
  * export writes as N the estimate from the bits, at most n, because readers refuse to add when N
  * has reached n. It writes no data. */
 #include "foreign/exchange.h"
-#include "foreign/words.h"
-
-#include "filter/layouts/classic.h"
-#include "hash/hashing.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 /* Hashing `fnv`: FNV-1 with 64 bits (Fowler, Noll, Vo; multiplied first, then xored, so not
  * FNV-1a), as DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes. Numbers have no key.
@@ -115,12 +110,18 @@ enum {
     DCSO_FORM = 1
 };
 
-static bool dcso_read_header(const struct bloom_layout *layout, struct bloom_shape *shape,
-                             const uint8_t *bytes, bloom_problem problem) {
-    uint64_t flags = bloom_load64(bytes), rate = bloom_load64(bytes + DCSO_AT_RATE);
-    uint64_t capacity = bloom_load64(bytes + DCSO_AT_CAPACITY);
-    uint64_t probes = bloom_load64(bytes + DCSO_AT_PROBES);
-    uint64_t bits = bloom_load64(bytes + DCSO_AT_BITS);
+static bool dcso_read(struct bloom_foreign *filter, bloom_problem problem) {
+    struct bloom_shape *shape = &filter->shape;
+    if (!bloom_foreign_has_header(filter, DCSO_HEADER_BYTES, "DCSO filter", "Store the whole file",
+                                  problem))
+        return false;
+    uint64_t flags = bloom_load64(filter->bytes);
+    uint64_t rate = bloom_load64(filter->bytes + DCSO_AT_RATE);
+    uint64_t probes = bloom_load64(filter->bytes + DCSO_AT_PROBES);
+    memcpy(&shape->rate, &rate, sizeof rate);
+    shape->capacity = bloom_load64(filter->bytes + DCSO_AT_CAPACITY);
+    shape->bits = bloom_load64(filter->bytes + DCSO_AT_BITS);
+    shape->probes = (uint32_t)probes;
     if (flags == 2)
         return bloom_fail(
             problem,
@@ -132,74 +133,59 @@ static bool dcso_read_header(const struct bloom_layout *layout, struct bloom_sha
             "are not a DCSO filter that is known: they begin with the flags %016" PRIx64
             ", but a filter of version 1 has %016x. Write it with a current release",
             flags, (unsigned)DCSO_FORM);
-    *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .bits = bits};
-    memcpy(&shape->rate, &rate, sizeof rate);
-    if (capacity < 1 || capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
+    if (shape->capacity < 1 || shape->capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
         !(shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
         return bloom_fail(
             problem,
             "are damaged: their header says n = %" PRIu64 " and p = %s, but n must be 1 to "
             "%" PRIu64 ", p between 0 and 1. Fetch the file again",
-            capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
+            shape->capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
     }
-    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
-        bits > BLOOM_BITS_MAXIMUM)
+    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || shape->bits < 1 ||
+        shape->bits > BLOOM_BITS_MAXIMUM)
         return bloom_fail(problem,
                           "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
                           " bits, but there must be 1 to %d and 1 to %" PRIu64
                           ". Fetch the file again",
-                          probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
-    shape->probes = (uint32_t)probes;
-    return bloom_exchange_probes_fit(shape, problem);
-}
-
-static bool dcso_read(const struct bloom_layout *layout, struct bloom_shape *shape,
-                      struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                      bloom_problem problem) {
-    if (!bloom_exchange_has_header(length, DCSO_HEADER_BYTES, "DCSO filter", "Store the whole file",
-                                   problem))
+                          probes, shape->bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
+    if (!bloom_foreign_probes_fit(filter, problem))
         return false;
-    if (!dcso_read_header(layout, shape, bytes, problem))
-        return false;
-    uint64_t row_bytes = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    if (length - DCSO_HEADER_BYTES < row_bytes)
+    uint64_t expected = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    if (filter->length < expected)
         return bloom_fail(problem,
                           "are cut off: there are %" PRIu64
                           ", but their header says at least %" PRIu64 ". Store the whole file",
-                          length, DCSO_HEADER_BYTES + row_bytes);
-    *row = (struct bloom_row){bytes + DCSO_HEADER_BYTES, false};
-    return bloom_row_ends(row, shape->bits, "Fetch the file again", problem);
+                          filter->length, expected);
+    filter->row = filter->bytes + DCSO_HEADER_BYTES;
+    return bloom_foreign_ends(filter, shape->bits, "Fetch the file again", problem);
 }
 
-static bool dcso_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                         uint64_t *length, bloom_problem problem) {
-    if (!bloom_exchange_has_layout(shape, layout, "DCSO's bloom", problem))
-        return false;
-    if (shape->capacity == 0 || shape->rate == 0)
-        return bloom_fail(
-            problem,
-            "was made for n = 0 keys, and DCSO's bloom has no such filter. Build it for 1");
-    *length = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    return true;
+static bool dcso_fits(const struct bloom_shape *shape, bloom_problem problem) {
+    return (shape->capacity > 0 && shape->rate > 0) ||
+           bloom_fail(
+               problem,
+               "was made for n = 0 keys, and DCSO's bloom has no such filter. Build it for 1");
 }
 
-static void dcso_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+static uint64_t dcso_header(const struct bloom_shape *shape, const uint8_t *payload,
+                            uint8_t *header) {
     uint64_t rate;
     memcpy(&rate, &shape->rate, sizeof rate);
-    bloom_store64(bytes, DCSO_FORM);
-    bloom_store64(bytes + DCSO_AT_CAPACITY, shape->capacity);
-    bloom_store64(bytes + DCSO_AT_RATE, rate);
-    bloom_store64(bytes + DCSO_AT_PROBES, shape->probes);
-    bloom_store64(bytes + DCSO_AT_BITS, shape->bits);
-    bloom_store64(bytes + DCSO_AT_COUNT, bloom_exchange_count(shape, payload));
-    bloom_row_write(bytes + DCSO_HEADER_BYTES, false, shape, payload);
+    bloom_store64(header, DCSO_FORM);
+    bloom_store64(header + DCSO_AT_CAPACITY, shape->capacity);
+    bloom_store64(header + DCSO_AT_RATE, rate);
+    bloom_store64(header + DCSO_AT_PROBES, shape->probes);
+    bloom_store64(header + DCSO_AT_BITS, shape->bits);
+    bloom_store64(header + DCSO_AT_COUNT, bloom_foreign_count(shape, payload));
+    return DCSO_HEADER_BYTES;
 }
 
 const struct bloom_exchange bloom_exchange_dcso = {
     .name = "dcso",
     .layout = &bloom_layout_dcso,
+    .unknown = "DCSO's bloom does not know. Build it with layout dcso",
     .read = dcso_read,
-    .measure = dcso_measure,
-    .write = dcso_write,
+    .fits = dcso_fits,
+    .header = dcso_header,
 };

@@ -13,16 +13,11 @@
  * there are two formats. */
 #include "foreign/exchange.h"
 
-#include "base/bitset.h"
-#include "base/portable.h"
 #include "base/processor_x86.h"
-#include "filter/layouts/classic.h"
 #include "filter/layouts/kernels/kernel.h"
-#include "hash/hashing.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #ifdef BLOOM_X86_KERNELS
 #include <immintrin.h>
@@ -335,15 +330,14 @@ const struct bloom_layout bloom_layout_parquet = PARQUET_LAYOUT("parquet", bloom
 const struct bloom_layout bloom_layout_parquet_int32 =
     PARQUET_LAYOUT("parquet-int32", bloom_hashing_xxh64_int32);
 
-enum { PARQUET_HEADER_MOST = 1 + 5 + 13 };
-
 static const uint8_t PARQUET_FILE[] = {'P', 'A', 'R', '1'};
 static const uint8_t PARQUET_FIELDS[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
 
-/* Writes the only header that a filter of this size has, and returns its length. */
-static size_t parquet_header(uint64_t size, uint8_t header[PARQUET_HEADER_MOST]) {
-    size_t at = 0;
-    uint64_t zigzag = 2 * size;
+/* Writes the only header that a filter of this size has. */
+static uint64_t parquet_header(const struct bloom_shape *shape, const uint8_t *payload,
+                               uint8_t *header) {
+    uint64_t at = 0, zigzag = 2 * bloom_payload_bytes(shape);
+    (void)payload;
     header[at++] = 0x15;
     for (; zigzag > 0x7f; zigzag >>= 7)
         header[at++] = (uint8_t)(zigzag | 0x80);
@@ -352,81 +346,58 @@ static size_t parquet_header(uint64_t size, uint8_t header[PARQUET_HEADER_MOST])
     return at + sizeof PARQUET_FIELDS;
 }
 
-/* Returns the number of bytes before the bitset, or UINT64_MAX when the bytes are neither form. */
-static uint64_t parquet_before(const uint8_t *bytes, uint64_t length) {
-    uint64_t before = length % PARQUET_BLOCK_BYTES;
-    uint8_t header[PARQUET_HEADER_MOST];
-    if (before == 0)
-        return 0;
-    bool is_header = length - before <= INT32_MAX &&
-                     parquet_header(length - before, header) == before &&
-                     memcmp(bytes, header, (size_t)before) == 0;
-    return is_header ? before : UINT64_MAX;
+static bool parquet_is_file(const struct bloom_foreign *filter) {
+    const size_t length = sizeof PARQUET_FILE;
+    return filter->length >= 2 * length && memcmp(filter->bytes, PARQUET_FILE, length) == 0 &&
+           memcmp(filter->bytes + filter->length - length, PARQUET_FILE, length) == 0;
 }
 
-static bool parquet_read(const struct bloom_layout *layout, struct bloom_shape *shape,
-                         struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                         bloom_problem problem) {
-    if (length >= 2 * sizeof PARQUET_FILE &&
-        memcmp(bytes, PARQUET_FILE, sizeof PARQUET_FILE) == 0 &&
-        memcmp(bytes + length - sizeof PARQUET_FILE, PARQUET_FILE, sizeof PARQUET_FILE) == 0)
+static bool parquet_read(struct bloom_foreign *filter, bloom_problem problem) {
+    const uint64_t before = filter->length % PARQUET_BLOCK_BYTES, size = filter->length - before;
+    uint8_t header[BLOOM_EXCHANGE_HEADER_MOST];
+    if (parquet_is_file(filter))
         return bloom_fail(
             problem, "are a whole Parquet file. Cut out the filter of one column and row group, at "
                      "bloom_filter_offset with bloom_filter_length");
-    uint64_t before = parquet_before(bytes, length);
-    if (length < PARQUET_BLOCK_BYTES || before == UINT64_MAX ||
-        length - before > PARQUET_BITS_MAXIMUM / 8)
-        return bloom_fail(
-            problem,
-            "are not a Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
-            "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
-            "of whole blocks of 32. Take bloom_filter_length bytes at bloom_filter_offset",
-            length);
-    *shape = (struct bloom_shape){
-        .layout = layout, .probes = PARQUET_WORDS, .bits = (length - before) * 8};
-    *row = (struct bloom_row){bytes + before, false};
-    return true;
+    filter->shape.probes = PARQUET_WORDS;
+    filter->shape.bits = size * 8;
+    filter->row = filter->bytes + before;
+    if (size > 0 && size <= PARQUET_BITS_MAXIMUM / 8 &&
+        (before == 0 ||
+         (size <= INT32_MAX && parquet_header(&filter->shape, NULL, header) == before &&
+          memcmp(filter->bytes, header, (size_t)before) == 0)))
+        return true;
+    return bloom_fail(
+        problem,
+        "are not a Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
+        "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
+        "of whole blocks of 32. Take bloom_filter_length bytes at bloom_filter_offset",
+        filter->length);
 }
 
-static bool parquet_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                            uint64_t *length, bloom_problem problem) {
-    uint8_t header[PARQUET_HEADER_MOST];
+static bool parquet_fits(const struct bloom_shape *shape, bloom_problem problem) {
     uint64_t size = bloom_payload_bytes(shape);
-    if (shape->layout != layout)
-        return bloom_fail(problem,
-                          "has layout %s, which is not the layout of this format. Build it with "
-                          "layout %s",
-                          shape->layout->name, layout->name);
-    if (size > INT32_MAX)
-        return bloom_fail(problem,
-                          "has %" PRIu64
-                          " bytes of bits, but Parquet counts them with 31 bits. Build "
-                          "several filters",
-                          size);
-    *length = size + parquet_header(size, header);
-    return true;
-}
-
-static void parquet_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
-    uint8_t header[PARQUET_HEADER_MOST];
-    uint64_t size = bloom_payload_bytes(shape);
-    size_t before = parquet_header(size, header);
-    memcpy(bytes, header, before);
-    bloom_row_write(bytes + before, false, shape, payload);
+    return size <= INT32_MAX ||
+           bloom_fail(problem,
+                      "has %" PRIu64
+                      " bytes of bits, but Parquet counts them with 31 bits. Build several filters",
+                      size);
 }
 
 const struct bloom_exchange bloom_exchange_parquet = {
     .name = "parquet",
     .layout = &bloom_layout_parquet,
+    .unknown = "is not the layout of this format. Build it with layout parquet",
     .read = parquet_read,
-    .measure = parquet_measure,
-    .write = parquet_write,
+    .fits = parquet_fits,
+    .header = parquet_header,
 };
 
 const struct bloom_exchange bloom_exchange_parquet_int32 = {
     .name = "parquet-int32",
     .layout = &bloom_layout_parquet_int32,
+    .unknown = "is not the layout of this format. Build it with layout parquet-int32",
     .read = parquet_read,
-    .measure = parquet_measure,
-    .write = parquet_write,
+    .fits = parquet_fits,
+    .header = parquet_header,
 };
