@@ -50,7 +50,6 @@ const struct bloom_hashing bloom_hashing_fnv = {
     .name = "fnv",
     .keys = "text and BLOBs",
     .number = 5,
-    .words = 1,
     .bytes = fnv_bytes,
 };
 

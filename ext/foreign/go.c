@@ -56,7 +56,6 @@ const struct bloom_hashing bloom_hashing_murmur3_twice = {
     .name = "murmur3-twice",
     .keys = "text and BLOBs",
     .number = 6,
-    .words = 4,
     .bytes = murmur3_twice_bytes,
 };
 

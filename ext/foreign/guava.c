@@ -122,7 +122,6 @@ const struct bloom_hashing bloom_hashing_utf16 = {
     .name = "utf16",
     .keys = "text",
     .number = 3,
-    .words = 2,
     .text_only = true,
     .bytes = utf16_text,
 };

@@ -113,7 +113,6 @@ const struct bloom_hashing bloom_hashing_xxh64 = {
     .name = "xxh64",
     .keys = "text, BLOBs and numbers",
     .number = 7,
-    .words = 1,
     .bytes = xxh64_bytes,
     .integer = xxh64_integer,
     .reals = BLOOM_REALS_BITS,
@@ -123,7 +122,6 @@ const struct bloom_hashing bloom_hashing_xxh64_int32 = {
     .name = "xxh64-int32",
     .keys = "whole numbers from -2147483648 to 4294967295",
     .number = 8,
-    .words = 1,
     .integer = xxh64_integer32,
 };
 

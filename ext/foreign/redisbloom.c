@@ -67,7 +67,6 @@ const struct bloom_hashing bloom_hashing_murmur2 = {
     .name = "murmur2",
     .keys = "text, BLOBs and whole numbers",
     .number = 9,
-    .words = 2,
     .bytes = murmur2_bytes,
     .integer = murmur2_integer,
 };

@@ -87,7 +87,6 @@ const struct bloom_hashing bloom_hashing_spark = {
     .name = "spark",
     .keys = "text, BLOBs and whole numbers",
     .number = 4,
-    .words = 1,
     .bytes = spark_bytes,
     .integer = spark_integer,
 };

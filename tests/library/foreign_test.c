@@ -42,7 +42,6 @@ static void numbers(void) {
         assert_null(bloom_layout_by_numbers(table[i].number, 200));
         assert_int_equal(layout->hashing->number, table[i].hashing);
         assert_string_equal(layout->hashing->name, table[i].hashing_name);
-        assert_int_equal(layout->hashing->words, layout->hash_words);
     }
     assert_null(bloom_layout_by_numbers(7, 1));
     assert_null(bloom_layout_by_numbers(1, 4));
@@ -236,9 +235,7 @@ static void rounded_as_doubles(void) {
         double b = ldexp((double)(random_next(&random) >> random_below(&random, 63)) + 1,
                          -(int)random_below(&random, 70));
         struct bloom_rounded x = bloom_rounded_double(a), y = bloom_rounded_double(b);
-        volatile double sum = a + b, product = a * b, quotient = a / b;
-        assert_true(bloom_rounded_as_double(bloom_rounded_plus(x, y)) == sum);
-        assert_true(bloom_rounded_as_double(bloom_rounded_plus(y, x)) == sum);
+        volatile double product = a * b, quotient = a / b;
         assert_true(bloom_rounded_as_double(bloom_rounded_times(x, y)) == product);
         assert_true(bloom_rounded_as_double(bloom_rounded_over(x, y)) == quotient);
         if (a < 1e15) {
@@ -276,14 +273,11 @@ static void rounded_functions(void) {
 }
 
 static void rounded_edges(void) {
-    struct bloom_rounded zero = bloom_rounded_integer(0), one = bloom_rounded_integer(1);
+    struct bloom_rounded zero = bloom_rounded_integer(0);
     assert_true(zero.mantissa == 0 && bloom_rounded_double(0).mantissa == 0);
     assert_same(bloom_rounded_floor(zero) + bloom_rounded_ceiling(zero), 0, "nothing");
     assert_same(bloom_rounded_nearest(zero), 0, "nothing");
     assert_true(bloom_rounded_share(zero).mantissa == 0);
-    assert_same(bloom_rounded_floor(bloom_rounded_plus(zero, one)), 1, "0 + 1");
-    assert_same(bloom_rounded_floor(bloom_rounded_plus(one, zero)), 1, "1 + 0");
-    assert_true(bloom_rounded_plus(zero, zero).mantissa == 0);
     assert_same(bloom_rounded_floor(bloom_rounded_integer(UINT64_MAX)), UINT64_MAX, "2^64");
     assert_same(bloom_rounded_ceiling(bloom_rounded_integer(UINT64_C(1) << 63)), UINT64_C(1) << 63,
                 "2^63");
