@@ -66,7 +66,7 @@ struct sqlite_bloom_filter {
     const uint8_t *bytes; /* with the header */
     const uint8_t *payload;
     uint8_t *writable; /* bytes; NULL: for reading only */
-    uint8_t *owned;    /* bytes; NULL: they are the caller's */
+    bool owns;         /* the bytes; otherwise they are the caller's */
     /* The check of a filter without a key rule whose keys are hashed by murmur3 and decided by one
      * word, as those of most filters are; or NULL. */
     bloom_word_check *plain_check;
@@ -74,13 +74,13 @@ struct sqlite_bloom_filter {
 
 static void filter_begin(struct sqlite_bloom_filter *filter, const struct bloom_memory *memory,
                          const struct bloom_shape *shape, const uint8_t *bytes, uint8_t *writable,
-                         uint8_t *owned) {
+                         bool owns) {
     *filter = (struct sqlite_bloom_filter){.memory = *memory,
                                            .shape = *shape,
                                            .bytes = bytes,
                                            .payload = bytes + bloom_header_bytes(shape),
                                            .writable = writable,
-                                           .owned = owned};
+                                           .owns = owns};
     if (shape->keying.rule == NULL && bloom_is_murmur3(shape) &&
         shape->layout == &bloom_layout_blocked)
         filter->plain_check = bloom_blocked_word_check();
@@ -95,7 +95,7 @@ static int filter_own(struct sqlite_bloom_filter **made, const struct bloom_memo
         bloom_release(memory, bytes);
         return report_no_memory(report);
     }
-    filter_begin(*made, memory, shape, bytes, bytes, bytes);
+    filter_begin(*made, memory, shape, bytes, bytes, true);
     return SQLITE_BLOOM_OK;
 }
 
@@ -103,7 +103,8 @@ void sqlite_bloom_filter_close(struct sqlite_bloom_filter *filter) {
     if (filter == NULL)
         return;
     const struct bloom_memory memory = filter->memory;
-    bloom_release(&memory, filter->owned);
+    if (filter->owns)
+        bloom_release(&memory, filter->writable);
     bloom_release(&memory, filter);
 }
 
@@ -119,7 +120,7 @@ static int filter_open(struct sqlite_bloom_filter **made, const void *bytes, uin
     *made = bloom_allocate(&memory, sizeof **made);
     if (*made == NULL)
         return report_no_memory(report);
-    filter_begin(*made, &memory, &shape, bytes, writable, NULL);
+    filter_begin(*made, &memory, &shape, bytes, writable, false);
     return SQLITE_BLOOM_OK;
 }
 
@@ -233,19 +234,6 @@ static bool make_text(struct sqlite_bloom_key *key, char digits[BLOOM_NUMBER_SIZ
     return true;
 }
 
-/* The words of a key that is added or removed. */
-static enum bloom_key_kind words_of_added(const struct bloom_shape *shape,
-                                          struct sqlite_bloom_key key,
-                                          const struct bloom_memory *memory,
-                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    char digits[BLOOM_NUMBER_SIZE];
-    if (shape->keying.rule == NULL)
-        return words_of_key(shape, &key, words);
-    return make_text(&key, digits)
-               ? bloom_ruled_key(shape, key_bytes(&key), key.length, memory, words)
-               : BLOOM_KEY_FOREIGN;
-}
-
 /* Writes a key for a message. */
 static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom_key *key) {
     if (key->type == SQLITE_BLOOM_TEXT)
@@ -260,22 +248,25 @@ static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom
         snprintf(words, BLOOM_QUOTE_SIZE, "of type %d", (int)key->type);
 }
 
-/* The words of a key that is to be added to a filter of that shape; a shape without bits has room
- * for all. */
+/* The words of a key that is added to a filter of that shape, or removed; a shape without bits has
+ * room for all. */
 static int words_to_add(const struct bloom_shape *shape, const struct sqlite_bloom_key *key,
                         const struct bloom_memory *memory, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
                         const struct report *report) {
     bloom_problem reason;
-    char found[BLOOM_QUOTE_SIZE];
-    const struct bloom_layout *layout = shape->layout;
-    enum bloom_key_kind kind = words_of_added(shape, *key, memory, words);
+    char found[BLOOM_QUOTE_SIZE], digits[BLOOM_NUMBER_SIZE];
+    struct sqlite_bloom_key text = *key;
+    enum bloom_key_kind kind = BLOOM_KEY_FOREIGN;
+    if (shape->keying.rule == NULL)
+        kind = words_of_key(shape, key, words);
+    else if (make_text(&text, digits))
+        kind = bloom_ruled_key(shape, key_bytes(&text), text.length, memory, words);
     if (kind == BLOOM_KEY_NO_MEMORY)
         return report_no_memory(report);
-    if (kind == BLOOM_KEY) {
-        if (bloom_shape_has_room(shape, words, reason))
-            return SQLITE_BLOOM_OK;
-        return report_fail(report, SQLITE_BLOOM_REFUSED, "the key %s", reason);
-    }
+    if (kind == BLOOM_KEY)
+        return bloom_shape_has_room(shape, words, reason)
+                   ? SQLITE_BLOOM_OK
+                   : report_fail(report, SQLITE_BLOOM_REFUSED, "the key %s", reason);
     describe_key(found, key);
     if (shape->keying.rule != NULL)
         return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key, %s, is not a URL. Leave it out",
@@ -283,7 +274,7 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
     return report_fail(
         report, SQLITE_BLOOM_NO_KEY,
         "the key is %s, but the keys of layout %s are %s. Convert it, or leave it out", found,
-        layout->name, layout->hashing->keys);
+        shape->layout->name, shape->layout->hashing->keys);
 }
 
 /* --- Checking --- */
@@ -291,23 +282,17 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
 /* Checks all keys that may cover a key, by the key rule. */
 static int check_by_rule(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key) {
     uint64_t words[BLOOM_ASKED_WORDS];
-    uint8_t found[BLOOM_RULE_KEYS_MAXIMUM], any = 0;
+    uint8_t found[BLOOM_RULE_KEYS_MAXIMUM];
     char digits[BLOOM_NUMBER_SIZE];
     unsigned count;
     if (!make_text(&key, digits))
         return SQLITE_BLOOM_NO_KEY;
-    switch (bloom_ruled_keys(&filter->shape, key_bytes(&key), key.length, &filter->memory, words,
-                             &count)) {
-    case BLOOM_KEY:
-        bloom_check_many(&filter->shape, filter->payload, words, count, found);
-        for (unsigned i = 0; i < count; i++)
-            any |= found[i];
-        return any;
-    case BLOOM_KEY_NO_MEMORY:
-        return SQLITE_BLOOM_NO_MEMORY;
-    default:
-        return SQLITE_BLOOM_NO_KEY;
-    }
+    enum bloom_key_kind kind = bloom_ruled_keys(&filter->shape, key_bytes(&key), key.length,
+                                                &filter->memory, words, &count);
+    if (kind != BLOOM_KEY)
+        return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_BLOOM_NO_MEMORY : SQLITE_BLOOM_NO_KEY;
+    bloom_check_many(&filter->shape, filter->payload, words, count, found);
+    return memchr(found, 1, count) != NULL;
 }
 
 static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key) {
@@ -321,22 +306,23 @@ static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_blo
 }
 
 /* The hash is inline in each: a call more would be 5 % of a check. */
-int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, const char *text,
-                                   size_t length) {
+BLOOM_INLINE int check_of_bytes(const struct sqlite_bloom_filter *filter,
+                                struct sqlite_bloom_key key) {
     uint64_t words[2];
     if (filter->plain_check == NULL)
-        return check_any(filter, sqlite_bloom_text_key(text, length));
-    bloom_murmur3_bytes(text, length, words);
+        return check_any(filter, key);
+    bloom_murmur3_bytes(key.value.bytes, key.length, words);
     return filter->plain_check(&filter->shape, filter->payload, words[0]);
+}
+
+int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, const char *text,
+                                   size_t length) {
+    return check_of_bytes(filter, sqlite_bloom_text_key(text, length));
 }
 
 int sqlite_bloom_filter_check_bytes(const struct sqlite_bloom_filter *filter, const void *bytes,
                                     size_t length) {
-    uint64_t words[2];
-    if (filter->plain_check == NULL)
-        return check_any(filter, sqlite_bloom_bytes_key(bytes, length));
-    bloom_murmur3_bytes(bytes, length, words);
-    return filter->plain_check(&filter->shape, filter->payload, words[0]);
+    return check_of_bytes(filter, sqlite_bloom_bytes_key(bytes, length));
 }
 
 int sqlite_bloom_filter_check_integer(const struct sqlite_bloom_filter *filter, int64_t integer) {
@@ -563,9 +549,7 @@ int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, c
 }
 
 void sqlite_bloom_builder_seed(struct sqlite_bloom_builder *builder, const void *seed) {
-    uint64_t words[2];
-    memcpy(words, seed, sizeof words);
-    bloom_builder_seed(&builder->builder, words);
+    memcpy(builder->builder.keys.seed, seed, sizeof builder->builder.keys.seed);
 }
 
 /* Converts the result of building to a status and a message. */
@@ -618,7 +602,7 @@ int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
         bloom_release(&builder->memory, made);
         return status_of_building(built, &builder->builder.shape, reason, &report);
     }
-    filter_begin(made, &builder->memory, &shape, bytes, bytes, bytes);
+    filter_begin(made, &builder->memory, &shape, bytes, bytes, true);
     *filter = made;
     return SQLITE_BLOOM_OK;
 }
