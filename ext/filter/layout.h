@@ -115,7 +115,6 @@ struct bloom_layout {
     uint32_t probes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool keying;             /* key rules and salts may be chosen */
-    bool unlisted;           /* nobody chooses it; such filters are only imported */
     /* An exact set of whole numbers, without false positives: p plays no part and is 0. Filters of
      * different sizes merge, as if zeros followed the shorter one. Such a filter is not built from
      * a set of keys. It grows by zeros as keys come, up to the largest one. */
@@ -126,7 +125,8 @@ struct bloom_layout {
 
     /* Sets probes, bits and extra for the capacity and rate of a shape, which are in range. Returns
      * false when the layout cannot keep the rate, or has no such filter. Every machine computes the
-     * same sizes. Call it through bloom_shape_size. */
+     * same sizes. NULL: nobody chooses the layout, as advice says; such filters are only imported.
+     * Call it through bloom_shape_size. */
     bool (*size)(struct bloom_shape *shape, bloom_problem problem);
 
     /* Judges a header whose probes, bits, n and p are each in range: its extra, and what depends on
@@ -194,8 +194,8 @@ const struct bloom_layout *bloom_layout_default(void);
 void bloom_layout_list(char *text, size_t size);
 
 /* Writes the names of the layouts that have key rules and salts, as in: blocked, counting and fuse.
- * conjunction is what is before the last name. */
-void bloom_layout_list_keying(char *text, size_t size, const char *conjunction);
+ */
+void bloom_layout_list_keying(char *text, size_t size);
 
 /* Sizes a filter for capacity keys; capacity 0 is sized as 1. layout, keying and rate of the shape
  * are given; the rate plays no part where the layout is exact. Returns false when capacity is above

@@ -139,13 +139,6 @@ const struct bloom_hashing bloom_hashing_utf16 = {
 
 enum { CLASSIC32_NUMBER = 3 };
 
-static bool classic32_size(struct bloom_shape *shape, bloom_problem problem) {
-    (void)shape;
-    return bloom_fail(problem,
-                      "layout classic32 is only for filters imported from Guava's older strategy "
-                      "MURMUR128_MITZ_32. Ask for layout classic");
-}
-
 BLOOM_WALK_MEMBERS(classic32, 1, bloom_walk32_begin, bloom_walk32_step);
 
 const struct bloom_layout bloom_layout_classic32 = {
@@ -155,8 +148,8 @@ const struct bloom_layout bloom_layout_classic32 = {
     .hash_words = 1,
     .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
     .bits_multiple = BLOOM_WORD_BITS, /* as Guava counts them */
-    .unlisted = true,
-    .size = classic32_size,
+    .advice = "layout classic32 is only for filters imported from Guava's older strategy "
+              "MURMUR128_MITZ_32. Ask for layout classic",
     BLOOM_WALK_LAYOUT(classic32),
 };
 

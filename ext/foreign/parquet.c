@@ -205,20 +205,6 @@ static inline uint32_t parquet_mask(uint64_t word, unsigned i) {
     return UINT32_C(1) << ((uint32_t)word * PARQUET_SALT[i] >> 27);
 }
 
-/* Defines the members name_check and name_check_many of a kernel that has name_find. `with` is what
- * both begin with. */
-#define PARQUET_KERNEL(with, name)                                                                 \
-    static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
-                                 uint64_t word) {                                                  \
-        return name##_find(shape, payload + parquet_block_at(shape, word), &word, true);           \
-    }                                                                                              \
-    static with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,    \
-                                       const uint64_t *words, size_t count, uint8_t *found) {      \
-        bloom_find_each(shape, payload, words, count, found, PARQUET_BLOCK_BYTES,                  \
-                        parquet_block_at, name##_find, true);                                      \
-    }                                                                                              \
-    static_assert((int)PARQUET_BLOCK_BYTES <= (int)BLOOM_BLOCK_BYTES, "one line is prefetched")
-
 static inline bool parquet_portable_find(const struct bloom_shape *shape, const uint8_t *block,
                                          const uint64_t *words, bool few) {
     uint32_t missing = 0;
@@ -228,7 +214,7 @@ static inline bool parquet_portable_find(const struct bloom_shape *shape, const 
     return missing == 0;
 }
 
-PARQUET_KERNEL(, parquet_portable);
+BLOOM_KERNEL_CHECKS(, parquet_portable, PARQUET_BLOCK_BYTES, parquet_block_at);
 
 static const struct bloom_kernel PARQUET_PORTABLE = {
     .name = "portable",
@@ -250,7 +236,7 @@ WITH_PARQUET_AVX2 static inline bool parquet_avx2_find(const struct bloom_shape 
     return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), mask) != 0;
 }
 
-PARQUET_KERNEL(WITH_PARQUET_AVX2, parquet_avx2);
+BLOOM_KERNEL_CHECKS(WITH_PARQUET_AVX2, parquet_avx2, PARQUET_BLOCK_BYTES, parquet_block_at);
 
 static const struct bloom_kernel PARQUET_AVX2 = {
     .name = "avx2",

@@ -159,17 +159,13 @@ static bool redisbloom_valid(const struct bloom_shape *shape, bloom_problem prob
         "is invalid: its header has options that RedisBloom does not know" BLOOM_MADE_WRONGLY);
 }
 
-static inline struct bloom_walk redisbloom_begin(const uint64_t *words) {
-    return (struct bloom_walk){.at = words[0], .step = words[1]};
-}
-
 static inline uint64_t redisbloom_step(struct bloom_walk *walk) {
     const uint64_t at = walk->at;
     walk->at += walk->step;
     return at;
 }
 
-BLOOM_WALK_MEMBERS(redisbloom, 2, redisbloom_begin, redisbloom_step);
+BLOOM_WALK_MEMBERS(redisbloom, 2, bloom_walk64_begin, redisbloom_step);
 
 const struct bloom_layout bloom_layout_redisbloom = {
     .name = "redisbloom",

@@ -135,29 +135,33 @@ BLOOM_INLINE void bloom_set_each(const struct bloom_shape *shape, uint8_t *paylo
         set(&here, payload + locate(&here, words[i]), words + i);
 }
 
-/* Defines the members check, check_block and check_many of a kernel of layout blocked that has
- * name_find. `with` are the attributes of its functions. */
-#define BLOOM_BLOCKED_KERNEL(with, name)                                                           \
+/* Defines the members check and check_many of a kernel that has name_find. `with` are the
+ * attributes of its functions. */
+#define BLOOM_KERNEL_CHECKS(with, name, block_bytes, locate)                                       \
     static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
                                  uint64_t word) {                                                  \
-        const uint8_t *block = payload + bloom_block_offset(shape, word);                          \
+        const uint8_t *block = payload + locate(shape, word);                                      \
         return shape->probes <= BLOOM_PROBES_PER_WORD ? name##_find(shape, block, &word, true)     \
                                                       : name##_find(shape, block, &word, false);   \
-    }                                                                                              \
-    static with bool name##_check_block(const struct bloom_shape *shape, const uint8_t *block,     \
-                                        const uint64_t *words) {                                   \
-        return name##_find(shape, block, words, false);                                            \
     }                                                                                              \
     static with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,    \
                                        const uint64_t *words, size_t count, uint8_t *found) {      \
         if (shape->probes <= BLOOM_PROBES_PER_WORD)                                                \
-            bloom_find_each(shape, payload, words, count, found, BLOOM_BLOCK_BYTES,                \
-                            bloom_block_offset, name##_find, true);                                \
+            bloom_find_each(shape, payload, words, count, found, block_bytes, locate, name##_find, \
+                            true);                                                                 \
         else                                                                                       \
-            bloom_find_each(shape, payload, words, count, found, BLOOM_BLOCK_BYTES,                \
-                            bloom_block_offset, name##_find, false);                               \
+            bloom_find_each(shape, payload, words, count, found, block_bytes, locate, name##_find, \
+                            false);                                                                \
     }                                                                                              \
     static_assert((int)BLOOM_BLOCK_BITS == (int)BLOOM_BLOCK_ONES_MAXIMUM, "places of a block")
+
+/* Those of a kernel of layout blocked, and check_block. */
+#define BLOOM_BLOCKED_KERNEL(with, name)                                                           \
+    static with bool name##_check_block(const struct bloom_shape *shape, const uint8_t *block,     \
+                                        const uint64_t *words) {                                   \
+        return name##_find(shape, block, words, false);                                            \
+    }                                                                                              \
+    BLOOM_KERNEL_CHECKS(with, name, BLOOM_BLOCK_BYTES, bloom_block_offset)
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define BLOOM_X86_KERNELS 1
