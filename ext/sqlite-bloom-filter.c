@@ -8,7 +8,6 @@
 #include "filter/header.h"
 #include "filter/key.h"
 #include "filter/layouts/blocked.h"
-#include "filter/layouts/counting.h"
 #include "filter/merge.h"
 #include "filter/options.h"
 #include "foreign/exchange.h"
@@ -482,7 +481,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
                          const struct sqlite_bloom_memory *allocator, const struct report *report) {
     const struct bloom_memory memory = memory_of(allocator);
     struct bloom_merge merge = {.kind = kind, .memory = &memory};
-    enum bloom_merged merged = BLOOM_MERGED;
+    enum bloom_built merged = BLOOM_BUILT;
     bloom_problem reason;
     *made = NULL;
     if (count == 0)
@@ -493,12 +492,12 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
                                       kind == BLOOM_UNION ? "unite" : "intersect",
                                       filters[i]->shape.layout->advice);
     size_t taken = 0;
-    for (; taken < count && merged == BLOOM_MERGED; taken++)
+    for (; taken < count && merged == BLOOM_BUILT; taken++)
         merged = bloom_merge_take(&merge, &filters[taken]->shape, filters[taken]->bytes, reason);
-    if (merged == BLOOM_MERGED)
+    if (merged == BLOOM_BUILT)
         return filter_own(made, &memory, &merge.shape, merge.filter, report);
     bloom_merge_release(&merge);
-    return merged == BLOOM_MERGE_NO_MEMORY
+    return merged == BLOOM_BUILD_NO_MEMORY
                ? report_no_memory(report)
                : report_fail(report, SQLITE_BLOOM_DIFFERENT,
                              "filter %" PRIu64 " differs from the first filter (first and "

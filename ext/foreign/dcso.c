@@ -56,11 +56,8 @@ const struct bloom_hashing bloom_hashing_fnv = {
 /* Layout `dcso`: k bits anywhere in the filter, where github.com/DCSO/bloom puts them (and flor,
  * fleur and poppy in its version 1).
  *
- * With P = 2^64 - 59 and g = 2^64 - 1469: c is the key's FNV-1 hash mod P; k times: c = (c * g, its
- * low 64 bits) mod P, bit c mod m.
- *
- * The product is cut to 64 bits before the remainder is taken, so this is not a Lehmer generator.
- * This cut is part of the format. */
+ * The product of a step is cut to 64 bits before the remainder is taken, so this is not a Lehmer
+ * generator. This cut is part of the format. */
 
 enum { DCSO_NUMBER = 9 };
 

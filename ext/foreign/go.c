@@ -60,12 +60,7 @@ const struct bloom_hashing bloom_hashing_murmur3_twice = {
 };
 
 /* Layout `go`: k bits anywhere in the filter, where version 3 of github.com/bits-and-blooms/bloom
- * puts them.
- *
- * With h the four words of a key's hash, for i = 0 to k - 1, all in 64 bits:
- *
- *   bit (h[i mod 2] + i * h[j]) mod m, j = 2, 3, 3, 2 for i mod 4 = 0, 1, 2, 3
- */
+ * puts them. */
 
 enum { GO_NUMBER = 10, GO_HASH_WORDS = 4 };
 

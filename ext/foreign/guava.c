@@ -127,14 +127,10 @@ const struct bloom_hashing bloom_hashing_utf16 = {
 };
 
 /* Layout `classic32`: k bits anywhere in the filter, where Guava's older MURMUR128_MITZ_32 puts
- * them.
- *
- * Only the first word of a key's hash counts, in its two halves: a the low 32 bits, b the high
- * ones. For i = 1 to k: c = a + i * b (mod 2^32); when c is 2^31 or more, c = 2^32 - 1 - c; the bit
- * is c mod m.
+ * them. Only the first word of a key's hash counts.
  *
  * The layout exists for filters that Guava wrote with that strategy, the one of its first releases.
- * No filter is made in it: c has 31 bits, so that positions from 2^31 on (256 MiB) are never
+ * No filter is made in it: a step has 31 bits, so that positions from 2^31 on (256 MiB) are never
  * used. */
 
 enum { CLASSIC32_NUMBER = 3 };

@@ -55,12 +55,10 @@ static uint32_t spark_hash(const uint8_t *bytes, size_t length, uint32_t seed) {
     uint32_t hash = seed;
     size_t left = length;
     /* Four words a turn: the end of a long loop is mispredicted. */
-    for (; left >= 16; left -= 16, bytes += 16) {
-        hash = spark_mix(hash, bloom_load32(bytes));
-        hash = spark_mix(hash, bloom_load32(bytes + 4));
-        hash = spark_mix(hash, bloom_load32(bytes + 8));
-        hash = spark_mix(hash, bloom_load32(bytes + 12));
-    }
+    for (; left >= 16; left -= 16, bytes += 16)
+        BLOOM_UNROLLED
+    for (unsigned i = 0; i < 16; i += 4)
+        hash = spark_mix(hash, bloom_load32(bytes + i));
     for (; left >= 4; left -= 4, bytes += 4)
         hash = spark_mix(hash, bloom_load32(bytes));
     for (; left > 0; left--)
@@ -94,16 +92,10 @@ const struct bloom_hashing bloom_hashing_spark = {
 /* Layouts `spark1` and `spark2`: k bits anywhere in the filter, where Spark's BloomFilterImpl
  * (every release since 2.0) and BloomFilterImplV2 (since 4.1) put them.
  *
- * With h1 and h2 the two 32-bit hashes of a key, and ~ the complement of every bit:
- *
- *   spark1   for i = 1 to k: c = h1 + i * h2 (32 bits, signed); bit (c < 0 ? ~c : c) mod m
- *   spark2   c = h1 (signed) * (2^31 - 1); k times: c += h2 (signed; 64 bits),
- *            bit (c < 0 ? ~c : c) mod m
- *
  * m is a multiple of 64. spark2 has a seed of 32 bits, the low half of the first extra word of the
  * header; the rest is zero.
  *
- * c of spark1 has 31 bits: beyond 2^31 (256 MiB) a filter has bits that no key ever sets.
+ * A step of spark1 has 31 bits: beyond 2^31 (256 MiB) a filter has bits that no key ever sets.
  *
  * org.apache.spark.util.sketch.BloomFilterImpl and BloomFilterImplV2 for the rules.
  */

@@ -5,7 +5,6 @@
 #include "filter/header.h"
 #include "filter/builder.h"
 #include "filter/key.h"
-#include "filter/layouts/bitmap.h"
 #include "shorthand.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
 
 #include "filter/key_set.h"
 #include "filter/layouts/blocked.h"
-#include "filter/layouts/counting.h"
 #include "shorthand.h"
 
 enum { PLACES = 512, BLOCK_BYTES = 256, FULL = 15 };

@@ -75,6 +75,29 @@ static inline uint64_t bloom_next_probe_word(uint64_t word) {
     return (word ^ word >> 32) * BLOOM_PROBE_FACTOR;
 }
 
+/* The probes of a key one by one: word i / 7 of them, topmost nine bits first. */
+struct bloom_probes {
+    uint64_t word, left;
+    uint32_t of_word;
+};
+
+static inline struct bloom_probes bloom_probes_of(uint64_t value) {
+    uint64_t word = bloom_probe_word(value);
+    return (struct bloom_probes){.word = word, .left = word};
+}
+
+static inline unsigned bloom_probe_next(struct bloom_probes *probes) {
+    if (probes->of_word == BLOOM_PROBES_PER_WORD) {
+        probes->word = bloom_next_probe_word(probes->word);
+        probes->left = probes->word;
+        probes->of_word = 0;
+    }
+    unsigned probe = (unsigned)(probes->left >> (64 - BLOOM_PROBE_BITS));
+    probes->left <<= BLOOM_PROBE_BITS;
+    probes->of_word++;
+    return probe;
+}
+
 /* Returns where the block of a key begins, in bytes: floor(value * blocks / 2^64) * 64. This is
  * computed from bit number floor(value * bits / 2^64), which is in the same block. */
 static inline size_t bloom_block_offset(const struct bloom_shape *shape, uint64_t value) {
