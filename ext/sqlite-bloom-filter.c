@@ -7,7 +7,7 @@
 #include "filter/builder.h"
 #include "filter/header.h"
 #include "filter/key.h"
-#include "filter/layouts/blocked.h"
+#include "filter/layouts/kernels/kernel.h"
 #include "filter/merge.h"
 #include "filter/options.h"
 #include "foreign/exchange.h"

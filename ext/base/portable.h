@@ -83,6 +83,19 @@ static inline void bloom_store32(uint8_t *bytes, uint32_t value) {
         bytes[i] = (uint8_t)(value >> (8 * i));
 }
 
+/* Convert a double and the 64 bits of its IEEE 754 form. */
+static inline uint64_t bloom_bits_of_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double bloom_double_of_bits(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* Loads 1 to 8 bytes as a little-endian word; the missing ones are zero. The loads overlap, because
  * a switch over the length would be mispredicted for keys of mixed lengths. */
 static inline uint64_t bloom_load_partial(const uint8_t *bytes, size_t length) {

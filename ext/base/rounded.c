@@ -58,8 +58,7 @@ struct bloom_rounded bloom_rounded_integer(uint64_t value) {
 }
 
 struct bloom_rounded bloom_rounded_double(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    uint64_t bits = bloom_bits_of_double(value);
     int biased = (int)(bits >> 52 & 0x7ff);
     uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
     if (biased > 0)

@@ -112,9 +112,8 @@ static bool dcso_read(struct bloom_foreign *filter, bloom_problem problem) {
                                   problem))
         return false;
     uint64_t flags = bloom_load64(filter->bytes);
-    uint64_t rate = bloom_load64(filter->bytes + DCSO_AT_RATE);
     uint64_t probes = bloom_load64(filter->bytes + DCSO_AT_PROBES);
-    memcpy(&shape->rate, &rate, sizeof rate);
+    shape->rate = bloom_double_of_bits(bloom_load64(filter->bytes + DCSO_AT_RATE));
     shape->capacity = bloom_load64(filter->bytes + DCSO_AT_CAPACITY);
     shape->bits = bloom_load64(filter->bytes + DCSO_AT_BITS);
     shape->probes = (uint32_t)probes;
@@ -166,11 +165,9 @@ static bool dcso_fits(const struct bloom_shape *shape, bloom_problem problem) {
 
 static uint64_t dcso_header(const struct bloom_shape *shape, const uint8_t *payload,
                             uint8_t *header) {
-    uint64_t rate;
-    memcpy(&rate, &shape->rate, sizeof rate);
     bloom_store64(header, DCSO_FORM);
     bloom_store64(header + DCSO_AT_CAPACITY, shape->capacity);
-    bloom_store64(header + DCSO_AT_RATE, rate);
+    bloom_store64(header + DCSO_AT_RATE, bloom_bits_of_double(shape->rate));
     bloom_store64(header + DCSO_AT_PROBES, shape->probes);
     bloom_store64(header + DCSO_AT_BITS, shape->bits);
     bloom_store64(header + DCSO_AT_COUNT, bloom_foreign_count(shape, payload));

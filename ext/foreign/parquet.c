@@ -127,14 +127,9 @@ const struct bloom_hashing bloom_hashing_xxh64_int32 = {
 
 /* Layouts `parquet` and `parquet-int32`: the split block Bloom filter of Apache Parquet.
  *
- * The payload is a row of z blocks of 32 bytes, each of eight 32-bit words, little-endian. With v
- * the word of a key's hash (XXH64), x its low half and SALT eight odd factors:
- *
- *   block     floor((v >> 32) * z / 2^32)
- *   in word i (0 to 7)   bit (x * SALT[i], 32 bits) >> 27
- *
- * So k is always 8. The two layouts differ only in how integers are hashed: as 8 bytes for INT64
- * columns, as 4 bytes for INT32.
+ * The payload is a row of blocks of 32 bytes, each of eight 32-bit words, little-endian. A key has
+ * one bit in each word of its block, so k is always 8. The two layouts differ only in how integers
+ * are hashed: as 8 bytes for INT64 columns, as 4 bytes for INT32.
  *
  * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
  * Bloom Filters", 2007, and the filters of Apache Impala. */

@@ -74,8 +74,7 @@ const struct bloom_hashing bloom_hashing_murmur2 = {
 /* Layout `redisbloom`: k bits anywhere in the filter, where RedisBloom (module `bf`, since its
  * release 2.2) puts them.
  *
- * With a and b the two words of a key's hash, for i = 0 to k - 1: bit (a + i * b) mod m, the sum in
- * 64 bits. m is a multiple of 64.
+ * m is a multiple of 64.
  *
  * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first
  * link has half of p; one that was reserved with NONSCALING has p itself. This layout is the first
@@ -126,8 +125,7 @@ static bool redisbloom_size(struct bloom_shape *shape, bloom_problem problem) {
     }
     shape->extra[0] = REDISBLOOM_GROWTH;
     struct bloom_rounded bits_per_key = redisbloom_bits_per_key(shape);
-    double value = bloom_rounded_as_double(bits_per_key);
-    memcpy(&shape->extra[1], &value, sizeof value);
+    shape->extra[1] = bloom_bits_of_double(bloom_rounded_as_double(bits_per_key));
     shape->probes = (uint32_t)redisbloom_probes(bits_per_key);
     uint64_t bits = bloom_rounded_floor(
         bloom_rounded_times(bloom_rounded_integer(bloom_foreign_keys(shape)), bits_per_key));
@@ -142,11 +140,9 @@ static bool redisbloom_is_of_redis(const struct bloom_shape *shape) {
     enum { UNITS_TOLERATED = 8 };
     if (shape->capacity == 0 || shape->rate < REDISBLOOM_RATE_MINIMUM)
         return false;
-    double value = bloom_rounded_as_double(redisbloom_bits_per_key(shape));
-    double stored;
-    uint64_t expected;
-    memcpy(&expected, &value, sizeof expected);
-    memcpy(&stored, &shape->extra[1], sizeof stored);
+    const uint64_t expected =
+        bloom_bits_of_double(bloom_rounded_as_double(redisbloom_bits_per_key(shape)));
+    const double stored = bloom_double_of_bits(shape->extra[1]);
     return shape->extra[1] - expected + UNITS_TOLERATED <= 2 * UNITS_TOLERATED &&
            redisbloom_probes(bloom_rounded_double(stored)) == shape->probes;
 }
@@ -200,7 +196,6 @@ enum {
  * not checked. */
 static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
                             bloom_problem problem) {
-    uint64_t rate = bloom_load64(bytes + REDIS_AT_RATE);
     uint64_t size = bloom_load64(bytes + REDIS_AT_BYTES);
     bool scaling = bloom_load32(bytes + REDIS_AT_OPTIONS) == REDIS_SCALING;
     shape->probes = bloom_load32(bytes + REDIS_AT_PROBES);
@@ -208,7 +203,7 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
     shape->capacity = bloom_load64(bytes + REDIS_AT_CAPACITY);
     shape->extra[0] = bloom_load32(bytes + REDIS_AT_GROWTH) | (scaling ? 0 : REDISBLOOM_NONSCALING);
     shape->extra[1] = bloom_load64(bytes + REDIS_AT_BITS_PER_KEY);
-    memcpy(&shape->rate, &rate, sizeof rate);
+    shape->rate = bloom_double_of_bits(bloom_load64(bytes + REDIS_AT_RATE));
     if (scaling)
         shape->rate *= 2;
     if (size > 0 && size <= BLOOM_BITS_MAXIMUM / 8 && shape->bits == 8 * size &&
@@ -263,9 +258,7 @@ static bool redis_fits(const struct bloom_shape *shape, bloom_problem problem) {
 static uint64_t redis_header(const struct bloom_shape *shape, const uint8_t *payload,
                              uint8_t *header) {
     bool scaling = (shape->extra[0] & REDISBLOOM_NONSCALING) == 0;
-    double link_rate = redisbloom_link_rate(shape);
-    uint64_t rate, count = bloom_foreign_count(shape, payload);
-    memcpy(&rate, &link_rate, sizeof rate);
+    uint64_t count = bloom_foreign_count(shape, payload);
     bloom_store64(header, count);
     bloom_store32(header + REDIS_AT_LINKS, 1);
     bloom_store32(header + REDIS_AT_OPTIONS, scaling ? REDIS_SCALING : REDIS_NONSCALING);
@@ -273,7 +266,7 @@ static uint64_t redis_header(const struct bloom_shape *shape, const uint8_t *pay
     bloom_store64(header + REDIS_AT_BYTES, bloom_payload_bytes(shape));
     bloom_store64(header + REDIS_AT_BITS, shape->bits);
     bloom_store64(header + REDIS_AT_LINK_SIZE, count);
-    bloom_store64(header + REDIS_AT_RATE, rate);
+    bloom_store64(header + REDIS_AT_RATE, bloom_bits_of_double(redisbloom_link_rate(shape)));
     bloom_store64(header + REDIS_AT_BITS_PER_KEY, shape->extra[1]);
     bloom_store32(header + REDIS_AT_PROBES, shape->probes);
     bloom_store64(header + REDIS_AT_CAPACITY, shape->capacity);

@@ -17,7 +17,7 @@
  * sampling error of the exact mixture in blocked_sizes.py.
  *
  * Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007. */
-#include "filter/layouts/blocked.h"
+#include "filter/layouts/kernels/kernel.h"
 
 #include "base/bitset.h"
 #include "base/portable.h"

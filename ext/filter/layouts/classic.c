@@ -1,8 +1,5 @@
 /* Layout `classic`: k bits anywhere in the filter, where Guava's MURMUR128_MITZ_64 puts them.
  *
- * With h the two words of a key's hash: c = h[0]; k times: bit (c & (2^63 - 1)) mod m, then c +=
- * h[1] (mod 2^64).
- *
  * Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970; Kirsch, Mitzenmacher,
  * "Less Hashing, Same Performance", 2006; com.google.common.hash.BloomFilterStrategies for the
  * rule.

@@ -17,7 +17,7 @@
  * Two probes of a key may fall on the same counter, which then goes up by two, and down by two.
  * Counters are sums, so they depend on which keys were added how often, and not on the order.
  * Removing a false positive corrupts the counts of other keys; a counter at zero stays there. */
-#include "filter/layouts/blocked.h"
+#include "filter/layouts/kernels/kernel.h"
 
 #include "base/portable.h"
 

@@ -210,4 +210,18 @@ extern const struct bloom_kernel bloom_blocked_portable;
 void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payload,
                                 const uint64_t *words, size_t count);
 
+/* What blocked.c offers to counting.c, which has blocks of as many places, and to callers. */
+
+/* The most probes that a key has: three words of seven. */
+#define BLOOM_BLOCKED_PROBES_MAXIMUM (3 * BLOOM_PROBES_PER_WORD)
+
+/* Returns the check of this processor. Whoever keeps a filter of layout blocked and checks it often
+ * saves a call by it. */
+bloom_word_check *bloom_blocked_word_check(void);
+
+/* The member size of both layouts. The arithmetic is of integers, on the bits of the double p, so
+ * that every machine gets the same size: a filter that is built again elsewhere must have the same
+ * bytes. */
+bool bloom_blocked_size(struct bloom_shape *shape, bloom_problem problem);
+
 #endif
