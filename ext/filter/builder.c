@@ -129,12 +129,11 @@ enum bloom_built bloom_builder_finish(struct bloom_builder *builder,
                                       bool (*interrupted)(void *argument), void *argument,
                                       struct bloom_shape *shape, uint8_t **filter,
                                       bloom_problem problem) {
-    const bool has_filter = builder->filter != NULL;
     *filter = NULL;
     *shape = builder->shape;
     builder->keys.interrupted = interrupted;
     builder->keys.argument = argument;
-    if (!has_filter) { /* also an exact set that got no key */
+    if (builder->filter == NULL) { /* also an exact set that got no key */
         enum bloom_built built = finish_from_keys(builder, shape, filter, problem);
         if (built != BLOOM_BUILT)
             return built;

@@ -46,7 +46,7 @@ static void fnv_bytes(const uint64_t seed[2], const void *bytes, size_t length, 
     words[0] = hash;
 }
 
-const struct bloom_hashing bloom_hashing_fnv = {
+static const struct bloom_hashing HASHING_FNV = {
     .name = "fnv",
     .keys = "text and BLOBs",
     .number = 5,
@@ -87,7 +87,7 @@ BLOOM_WALK_MEMBERS(dcso, 1, dcso_begin, dcso_step);
 
 const struct bloom_layout bloom_layout_dcso = {
     .name = "dcso",
-    .hashing = &bloom_hashing_fnv,
+    .hashing = &HASHING_FNV,
     .number = DCSO_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,

@@ -52,7 +52,7 @@ static void murmur3_twice_bytes(const uint64_t seed[2], const void *bytes, size_
     bloom_murmur3_end(state, length + 1, words + 2);
 }
 
-const struct bloom_hashing bloom_hashing_murmur3_twice = {
+static const struct bloom_hashing HASHING_MURMUR3_TWICE = {
     .name = "murmur3-twice",
     .keys = "text and BLOBs",
     .number = 6,
@@ -85,7 +85,7 @@ BLOOM_WALK_MEMBERS(go, GO_HASH_WORDS, go_begin, go_step);
 
 const struct bloom_layout bloom_layout_go = {
     .name = "go",
-    .hashing = &bloom_hashing_murmur3_twice,
+    .hashing = &HASHING_MURMUR3_TWICE,
     .number = GO_NUMBER,
     .hash_words = GO_HASH_WORDS,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,

@@ -109,7 +109,7 @@ static bool xxh64_integer32(const uint64_t seed[2], int64_t key, uint64_t *words
     return key >= INT32_MIN && key <= UINT32_MAX;
 }
 
-const struct bloom_hashing bloom_hashing_xxh64 = {
+static const struct bloom_hashing HASHING_XXH64 = {
     .name = "xxh64",
     .keys = "text, BLOBs and numbers",
     .number = 7,
@@ -118,7 +118,7 @@ const struct bloom_hashing bloom_hashing_xxh64 = {
     .reals = BLOOM_REALS_BITS,
 };
 
-const struct bloom_hashing bloom_hashing_xxh64_int32 = {
+static const struct bloom_hashing HASHING_XXH64_INT32 = {
     .name = "xxh64-int32",
     .keys = "whole numbers from -2147483648 to 4294967295",
     .number = 8,
@@ -305,9 +305,9 @@ static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
         .intersect = bloom_bitset_intersect, .halve = parquet_halve, .estimate = parquet_estimate, \
     }
 
-const struct bloom_layout bloom_layout_parquet = PARQUET_LAYOUT("parquet", bloom_hashing_xxh64);
+const struct bloom_layout bloom_layout_parquet = PARQUET_LAYOUT("parquet", HASHING_XXH64);
 const struct bloom_layout bloom_layout_parquet_int32 =
-    PARQUET_LAYOUT("parquet-int32", bloom_hashing_xxh64_int32);
+    PARQUET_LAYOUT("parquet-int32", HASHING_XXH64_INT32);
 
 static const uint8_t PARQUET_FILE[] = {'P', 'A', 'R', '1'};
 static const uint8_t PARQUET_FIELDS[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};

@@ -63,7 +63,7 @@ static bool murmur2_integer(const uint64_t seed[2], int64_t key, uint64_t *words
     return true;
 }
 
-const struct bloom_hashing bloom_hashing_murmur2 = {
+static const struct bloom_hashing HASHING_MURMUR2 = {
     .name = "murmur2",
     .keys = "text, BLOBs and whole numbers",
     .number = 9,
@@ -165,7 +165,7 @@ BLOOM_WALK_MEMBERS(redisbloom, 2, bloom_walk64_begin, redisbloom_step);
 
 const struct bloom_layout bloom_layout_redisbloom = {
     .name = "redisbloom",
-    .hashing = &bloom_hashing_murmur2,
+    .hashing = &HASHING_MURMUR2,
     .number = REDISBLOOM_NUMBER,
     .hash_words = 2,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,

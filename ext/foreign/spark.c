@@ -81,7 +81,7 @@ static bool spark_integer(const uint64_t seed[2], int64_t key, uint64_t *words) 
     return true;
 }
 
-const struct bloom_hashing bloom_hashing_spark = {
+static const struct bloom_hashing HASHING_SPARK = {
     .name = "spark",
     .keys = "text, BLOBs and whole numbers",
     .number = 4,
@@ -143,7 +143,7 @@ BLOOM_WALK_MEMBERS(spark2, 1, spark2_begin, spark2_step);
 
 const struct bloom_layout bloom_layout_spark1 = {
     .name = "spark1",
-    .hashing = &bloom_hashing_spark,
+    .hashing = &HASHING_SPARK,
     .number = SPARK1_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
@@ -155,7 +155,7 @@ const struct bloom_layout bloom_layout_spark1 = {
 
 const struct bloom_layout bloom_layout_spark2 = {
     .name = "spark2",
-    .hashing = &bloom_hashing_spark,
+    .hashing = &HASHING_SPARK,
     .number = SPARK2_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,

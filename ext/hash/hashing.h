@@ -49,12 +49,6 @@ struct bloom_hashing {
 extern const struct bloom_hashing bloom_hashing_murmur3;
 extern const struct bloom_hashing bloom_hashing_integer;
 extern const struct bloom_hashing bloom_hashing_utf16;
-extern const struct bloom_hashing bloom_hashing_spark;
-extern const struct bloom_hashing bloom_hashing_fnv;
-extern const struct bloom_hashing bloom_hashing_murmur3_twice;
-extern const struct bloom_hashing bloom_hashing_xxh64;
-extern const struct bloom_hashing bloom_hashing_xxh64_int32;
-extern const struct bloom_hashing bloom_hashing_murmur2;
 extern const struct bloom_hashing bloom_hashing_siphash;
 
 /* Sets *integer to what a real key is hashed as. Returns false when it is no key. A NaN has bits,
