@@ -306,22 +306,22 @@ static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_blo
 
 /* The hash is inline in each: a call more would be 5 % of a check. */
 BLOOM_INLINE int check_of_bytes(const struct sqlite_bloom_filter *filter,
-                                struct sqlite_bloom_key key) {
+                                enum sqlite_bloom_key_type type, const void *bytes, size_t length) {
     uint64_t words[2];
     if (filter->plain_check == NULL)
-        return check_any(filter, key);
-    bloom_murmur3_bytes(key.value.bytes, key.length, words);
+        return check_any(filter, (struct sqlite_bloom_key){type, {bytes}, length});
+    bloom_murmur3_bytes(bytes, length, words);
     return filter->plain_check(&filter->shape, filter->payload, words[0]);
 }
 
 int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, const char *text,
                                    size_t length) {
-    return check_of_bytes(filter, sqlite_bloom_text_key(text, length));
+    return check_of_bytes(filter, SQLITE_BLOOM_TEXT, text, length);
 }
 
 int sqlite_bloom_filter_check_bytes(const struct sqlite_bloom_filter *filter, const void *bytes,
                                     size_t length) {
-    return check_of_bytes(filter, sqlite_bloom_bytes_key(bytes, length));
+    return check_of_bytes(filter, SQLITE_BLOOM_BYTES, bytes, length);
 }
 
 int sqlite_bloom_filter_check_integer(const struct sqlite_bloom_filter *filter, int64_t integer) {
