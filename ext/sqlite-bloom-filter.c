@@ -7,8 +7,7 @@
 #include "filter/builder.h"
 #include "filter/header.h"
 #include "filter/key.h"
-#include "filter/layouts/blocked.h"
-#include "filter/layouts/counting.h"
+#include "filter/layouts/kernels/kernel.h"
 #include "filter/merge.h"
 #include "filter/options.h"
 #include "foreign/exchange.h"
@@ -66,7 +65,7 @@ struct sqlite_bloom_filter {
     const uint8_t *bytes; /* with the header */
     const uint8_t *payload;
     uint8_t *writable; /* bytes; NULL: for reading only */
-    uint8_t *owned;    /* bytes; NULL: they are the caller's */
+    bool owns;         /* the bytes; otherwise they are the caller's */
     /* The check of a filter without a key rule whose keys are hashed by murmur3 and decided by one
      * word, as those of most filters are; or NULL. */
     bloom_word_check *plain_check;
@@ -74,13 +73,13 @@ struct sqlite_bloom_filter {
 
 static void filter_begin(struct sqlite_bloom_filter *filter, const struct bloom_memory *memory,
                          const struct bloom_shape *shape, const uint8_t *bytes, uint8_t *writable,
-                         uint8_t *owned) {
+                         bool owns) {
     *filter = (struct sqlite_bloom_filter){.memory = *memory,
                                            .shape = *shape,
                                            .bytes = bytes,
                                            .payload = bytes + bloom_header_bytes(shape),
                                            .writable = writable,
-                                           .owned = owned};
+                                           .owns = owns};
     if (shape->keying.rule == NULL && bloom_is_murmur3(shape) &&
         shape->layout == &bloom_layout_blocked)
         filter->plain_check = bloom_blocked_word_check();
@@ -95,7 +94,7 @@ static int filter_own(struct sqlite_bloom_filter **made, const struct bloom_memo
         bloom_release(memory, bytes);
         return report_no_memory(report);
     }
-    filter_begin(*made, memory, shape, bytes, bytes, bytes);
+    filter_begin(*made, memory, shape, bytes, bytes, true);
     return SQLITE_BLOOM_OK;
 }
 
@@ -103,7 +102,8 @@ void sqlite_bloom_filter_close(struct sqlite_bloom_filter *filter) {
     if (filter == NULL)
         return;
     const struct bloom_memory memory = filter->memory;
-    bloom_release(&memory, filter->owned);
+    if (filter->owns)
+        bloom_release(&memory, filter->writable);
     bloom_release(&memory, filter);
 }
 
@@ -119,7 +119,7 @@ static int filter_open(struct sqlite_bloom_filter **made, const void *bytes, uin
     *made = bloom_allocate(&memory, sizeof **made);
     if (*made == NULL)
         return report_no_memory(report);
-    filter_begin(*made, &memory, &shape, bytes, writable, NULL);
+    filter_begin(*made, &memory, &shape, bytes, writable, false);
     return SQLITE_BLOOM_OK;
 }
 
@@ -233,19 +233,6 @@ static bool make_text(struct sqlite_bloom_key *key, char digits[BLOOM_NUMBER_SIZ
     return true;
 }
 
-/* The words of a key that is added or removed. */
-static enum bloom_key_kind words_of_added(const struct bloom_shape *shape,
-                                          struct sqlite_bloom_key key,
-                                          const struct bloom_memory *memory,
-                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    char digits[BLOOM_NUMBER_SIZE];
-    if (shape->keying.rule == NULL)
-        return words_of_key(shape, &key, words);
-    return make_text(&key, digits)
-               ? bloom_ruled_key(shape, key_bytes(&key), key.length, memory, words)
-               : BLOOM_KEY_FOREIGN;
-}
-
 /* Writes a key for a message. */
 static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom_key *key) {
     if (key->type == SQLITE_BLOOM_TEXT)
@@ -260,22 +247,25 @@ static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom
         snprintf(words, BLOOM_QUOTE_SIZE, "of type %d", (int)key->type);
 }
 
-/* The words of a key that is to be added to a filter of that shape; a shape without bits has room
- * for all. */
+/* The words of a key that is added to a filter of that shape, or removed; a shape without bits has
+ * room for all. */
 static int words_to_add(const struct bloom_shape *shape, const struct sqlite_bloom_key *key,
                         const struct bloom_memory *memory, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
                         const struct report *report) {
     bloom_problem reason;
-    char found[BLOOM_QUOTE_SIZE];
-    const struct bloom_layout *layout = shape->layout;
-    enum bloom_key_kind kind = words_of_added(shape, *key, memory, words);
+    char found[BLOOM_QUOTE_SIZE], digits[BLOOM_NUMBER_SIZE];
+    struct sqlite_bloom_key text = *key;
+    enum bloom_key_kind kind = BLOOM_KEY_FOREIGN;
+    if (shape->keying.rule == NULL)
+        kind = words_of_key(shape, key, words);
+    else if (make_text(&text, digits))
+        kind = bloom_ruled_key(shape, key_bytes(&text), text.length, memory, words);
     if (kind == BLOOM_KEY_NO_MEMORY)
         return report_no_memory(report);
-    if (kind == BLOOM_KEY) {
-        if (bloom_shape_has_room(shape, words, reason))
-            return SQLITE_BLOOM_OK;
-        return report_fail(report, SQLITE_BLOOM_REFUSED, "the key %s", reason);
-    }
+    if (kind == BLOOM_KEY)
+        return bloom_shape_has_room(shape, words, reason)
+                   ? SQLITE_BLOOM_OK
+                   : report_fail(report, SQLITE_BLOOM_REFUSED, "the key %s", reason);
     describe_key(found, key);
     if (shape->keying.rule != NULL)
         return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key, %s, is not a URL. Leave it out",
@@ -283,7 +273,7 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
     return report_fail(
         report, SQLITE_BLOOM_NO_KEY,
         "the key is %s, but the keys of layout %s are %s. Convert it, or leave it out", found,
-        layout->name, layout->hashing->keys);
+        shape->layout->name, shape->layout->hashing->keys);
 }
 
 /* --- Checking --- */
@@ -291,23 +281,17 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
 /* Checks all keys that may cover a key, by the key rule. */
 static int check_by_rule(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key) {
     uint64_t words[BLOOM_ASKED_WORDS];
-    uint8_t found[BLOOM_RULE_KEYS_MAXIMUM], any = 0;
+    uint8_t found[BLOOM_RULE_KEYS_MAXIMUM];
     char digits[BLOOM_NUMBER_SIZE];
     unsigned count;
     if (!make_text(&key, digits))
         return SQLITE_BLOOM_NO_KEY;
-    switch (bloom_ruled_keys(&filter->shape, key_bytes(&key), key.length, &filter->memory, words,
-                             &count)) {
-    case BLOOM_KEY:
-        bloom_check_many(&filter->shape, filter->payload, words, count, found);
-        for (unsigned i = 0; i < count; i++)
-            any |= found[i];
-        return any;
-    case BLOOM_KEY_NO_MEMORY:
-        return SQLITE_BLOOM_NO_MEMORY;
-    default:
-        return SQLITE_BLOOM_NO_KEY;
-    }
+    enum bloom_key_kind kind = bloom_ruled_keys(&filter->shape, key_bytes(&key), key.length,
+                                                &filter->memory, words, &count);
+    if (kind != BLOOM_KEY)
+        return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_BLOOM_NO_MEMORY : SQLITE_BLOOM_NO_KEY;
+    bloom_check_many(&filter->shape, filter->payload, words, count, found);
+    return memchr(found, 1, count) != NULL;
 }
 
 static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key) {
@@ -321,22 +305,23 @@ static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_blo
 }
 
 /* The hash is inline in each: a call more would be 5 % of a check. */
-int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, const char *text,
-                                   size_t length) {
+BLOOM_INLINE int check_of_bytes(const struct sqlite_bloom_filter *filter,
+                                enum sqlite_bloom_key_type type, const void *bytes, size_t length) {
     uint64_t words[2];
     if (filter->plain_check == NULL)
-        return check_any(filter, sqlite_bloom_text_key(text, length));
-    bloom_murmur3_bytes(text, length, words);
+        return check_any(filter, (struct sqlite_bloom_key){type, {bytes}, length});
+    bloom_murmur3_bytes(bytes, length, words);
     return filter->plain_check(&filter->shape, filter->payload, words[0]);
+}
+
+int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, const char *text,
+                                   size_t length) {
+    return check_of_bytes(filter, SQLITE_BLOOM_TEXT, text, length);
 }
 
 int sqlite_bloom_filter_check_bytes(const struct sqlite_bloom_filter *filter, const void *bytes,
                                     size_t length) {
-    uint64_t words[2];
-    if (filter->plain_check == NULL)
-        return check_any(filter, sqlite_bloom_bytes_key(bytes, length));
-    bloom_murmur3_bytes(bytes, length, words);
-    return filter->plain_check(&filter->shape, filter->payload, words[0]);
+    return check_of_bytes(filter, SQLITE_BLOOM_BYTES, bytes, length);
 }
 
 int sqlite_bloom_filter_check_integer(const struct sqlite_bloom_filter *filter, int64_t integer) {
@@ -496,7 +481,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
                          const struct sqlite_bloom_memory *allocator, const struct report *report) {
     const struct bloom_memory memory = memory_of(allocator);
     struct bloom_merge merge = {.kind = kind, .memory = &memory};
-    enum bloom_merged merged = BLOOM_MERGED;
+    enum bloom_built merged = BLOOM_BUILT;
     bloom_problem reason;
     *made = NULL;
     if (count == 0)
@@ -507,12 +492,12 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
                                       kind == BLOOM_UNION ? "unite" : "intersect",
                                       filters[i]->shape.layout->advice);
     size_t taken = 0;
-    for (; taken < count && merged == BLOOM_MERGED; taken++)
+    for (; taken < count && merged == BLOOM_BUILT; taken++)
         merged = bloom_merge_take(&merge, &filters[taken]->shape, filters[taken]->bytes, reason);
-    if (merged == BLOOM_MERGED)
+    if (merged == BLOOM_BUILT)
         return filter_own(made, &memory, &merge.shape, merge.filter, report);
     bloom_merge_release(&merge);
-    return merged == BLOOM_MERGE_NO_MEMORY
+    return merged == BLOOM_BUILD_NO_MEMORY
                ? report_no_memory(report)
                : report_fail(report, SQLITE_BLOOM_DIFFERENT,
                              "filter %" PRIu64 " differs from the first filter (first and "
@@ -563,9 +548,7 @@ int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, c
 }
 
 void sqlite_bloom_builder_seed(struct sqlite_bloom_builder *builder, const void *seed) {
-    uint64_t words[2];
-    memcpy(words, seed, sizeof words);
-    bloom_builder_seed(&builder->builder, words);
+    memcpy(builder->builder.keys.seed, seed, sizeof builder->builder.keys.seed);
 }
 
 /* Converts the result of building to a status and a message. */
@@ -618,7 +601,7 @@ int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
         bloom_release(&builder->memory, made);
         return status_of_building(built, &builder->builder.shape, reason, &report);
     }
-    filter_begin(made, &builder->memory, &shape, bytes, bytes, bytes);
+    filter_begin(made, &builder->memory, &shape, bytes, bytes, true);
     *filter = made;
     return SQLITE_BLOOM_OK;
 }
@@ -654,7 +637,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
     const struct bloom_memory own = memory_of(memory);
     bloom_problem reason;
     struct bloom_shape shape;
-    struct bloom_row row;
+    struct bloom_foreign foreign;
     const uint8_t *from = length > 0 ? bytes : (const uint8_t *)"";
     *filter = NULL;
     const struct bloom_exchange *exchange = read_format_name(format, &report);
@@ -666,14 +649,12 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
         return report_fail(
             &report, SQLITE_BLOOM_REFUSED,
             "the bytes are a filter of this library already. Open them without an import");
-    if (!bloom_exchange_read(exchange, &shape, &row, from, length, reason))
+    if (!bloom_exchange_read(exchange, from, length, &foreign, reason))
         return report_fail(&report, SQLITE_BLOOM_NOT_A_FILTER, "the bytes %s", reason);
-    uint8_t *made = bloom_allocate(&own, bloom_filter_bytes(&shape));
-    if (made != NULL) {
-        bloom_header_write(&shape, made);
-        bloom_row_read(&row, &shape, made + bloom_header_bytes(&shape));
-    }
-    return filter_own(filter, &own, &shape, made, &report);
+    uint8_t *made = bloom_allocate(&own, bloom_filter_bytes(&foreign.shape));
+    if (made != NULL)
+        bloom_exchange_import(&foreign, made);
+    return filter_own(filter, &own, &foreign.shape, made, &report);
 }
 
 int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const char *format,
@@ -685,7 +666,7 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
     const struct bloom_exchange *exchange = read_format_name(format, &report);
     if (exchange == NULL)
         return SQLITE_BLOOM_REFUSED;
-    if (!exchange->measure(exchange->layout, &filter->shape, &needed, reason))
+    if (!bloom_exchange_measure(exchange, &filter->shape, &needed, reason))
         return report_fail(&report, SQLITE_BLOOM_REFUSED, "the filter %s", reason);
     *length = (size_t)needed;
     if (bytes == NULL)
@@ -695,6 +676,6 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
                            "there is room for %" PRIu64 " bytes, but %" PRIu64
                            " are needed. Pass a larger buffer",
                            (uint64_t)room, needed);
-    exchange->write(&filter->shape, filter->payload, bytes);
+    bloom_exchange_export(exchange, &filter->shape, filter->payload, bytes);
     return SQLITE_BLOOM_OK;
 }

@@ -113,35 +113,25 @@ struct sqlite_bloom_key {
 };
 
 SQLITE_BLOOM_INLINE struct sqlite_bloom_key sqlite_bloom_text_key(const char *text, size_t length) {
-    struct sqlite_bloom_key key;
-    key.type = SQLITE_BLOOM_TEXT;
-    key.value.bytes = text;
-    key.length = length;
+    struct sqlite_bloom_key key = {SQLITE_BLOOM_TEXT, {text}, length};
     return key;
 }
 
 SQLITE_BLOOM_INLINE struct sqlite_bloom_key sqlite_bloom_bytes_key(const void *bytes,
                                                                    size_t length) {
-    struct sqlite_bloom_key key;
-    key.type = SQLITE_BLOOM_BYTES;
-    key.value.bytes = bytes;
-    key.length = length;
+    struct sqlite_bloom_key key = {SQLITE_BLOOM_BYTES, {bytes}, length};
     return key;
 }
 
 SQLITE_BLOOM_INLINE struct sqlite_bloom_key sqlite_bloom_integer_key(int64_t integer) {
-    struct sqlite_bloom_key key;
-    key.type = SQLITE_BLOOM_INTEGER;
+    struct sqlite_bloom_key key = {SQLITE_BLOOM_INTEGER, {NULL}, 0};
     key.value.integer = integer;
-    key.length = 0;
     return key;
 }
 
 SQLITE_BLOOM_INLINE struct sqlite_bloom_key sqlite_bloom_real_key(double real) {
-    struct sqlite_bloom_key key;
-    key.type = SQLITE_BLOOM_REAL;
+    struct sqlite_bloom_key key = {SQLITE_BLOOM_REAL, {NULL}, 0};
     key.value.real = real;
-    key.length = 0;
     return key;
 }
 

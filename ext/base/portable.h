@@ -15,22 +15,20 @@
 #define BLOOM_BIG_ENDIAN 0
 #endif
 
-/* Returns the bytes in the opposite order. */
-static inline uint64_t bloom_swap64(uint64_t value) {
-#if defined(__GNUC__)
-    return __builtin_bswap64(value);
-#else
-    value = (value & 0x00ff00ff00ff00ffULL) << 8 | (value >> 8 & 0x00ff00ff00ff00ffULL);
-    value = (value & 0x0000ffff0000ffffULL) << 16 | (value >> 16 & 0x0000ffff0000ffffULL);
-    return value << 32 | value >> 32;
-#endif
-}
-
-/* Starts loading the cache line at an address. It is only a hint. */
+/* BLOOM_PREFETCH starts loading the cache line at an address. It is only a hint.
+ *
+ * BLOOM_UNROLLED is for a loop whose body is to be repeated four times.
+ *
+ * BLOOM_RARE is for a function that is rarely called, so that its caller need not save registers
+ * for it. */
 #if defined(__GNUC__)
 #define BLOOM_PREFETCH(address) __builtin_prefetch(address)
+#define BLOOM_UNROLLED _Pragma("GCC unroll 4")
+#define BLOOM_RARE __attribute__((noinline, cold))
 #else
 #define BLOOM_PREFETCH(address) ((void)(address))
+#define BLOOM_UNROLLED
+#define BLOOM_RARE
 #endif
 
 /* For a function that must be inlined, because its callers pass constants or because it runs for
@@ -42,13 +40,6 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 #define BLOOM_INLINE static inline
 #endif
 
-/* Before a loop: has its body repeated four times. */
-#if defined(__GNUC__)
-#define BLOOM_UNROLLED _Pragma("GCC unroll 4")
-#else
-#define BLOOM_UNROLLED
-#endif
-
 /* Makes the compiler compute a 64-bit variable here, in one register. A compiler that sees a word
  * rotated by nine again and again copies it and rotates the copies by nine, eighteen, twenty-seven
  * and so on, which takes one more instruction and one more register for each step. */
@@ -58,27 +49,26 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 #define BLOOM_COMPUTED(variable) ((void)(variable))
 #endif
 
-/* For a function that is rarely called, so that its caller need not save registers for it. */
+/* Returns the bytes in the opposite order. */
+static inline uint64_t bloom_swap64(uint64_t value) {
 #if defined(__GNUC__)
-#define BLOOM_RARE __attribute__((noinline, cold))
+    return __builtin_bswap64(value);
 #else
-#define BLOOM_RARE
+    value = (value & 0x00ff00ff00ff00ffULL) << 8 | (value >> 8 & 0x00ff00ff00ff00ffULL);
+    value = (value & 0x0000ffff0000ffffULL) << 16 | (value >> 16 & 0x0000ffff0000ffffULL);
+    return value << 32 | value >> 32;
 #endif
-
-/* Converts a 64-bit word between the order of the machine and little-endian. */
-static inline uint64_t bloom_little64(uint64_t value) {
-    return BLOOM_BIG_ENDIAN ? bloom_swap64(value) : value;
 }
 
 /* Load and store eight or four bytes at any address as a little-endian number. */
 static inline uint64_t bloom_load64(const void *bytes) {
     uint64_t value;
     memcpy(&value, bytes, sizeof value);
-    return bloom_little64(value);
+    return BLOOM_BIG_ENDIAN ? bloom_swap64(value) : value;
 }
 
 static inline void bloom_store64(void *bytes, uint64_t value) {
-    value = bloom_little64(value);
+    value = BLOOM_BIG_ENDIAN ? bloom_swap64(value) : value;
     memcpy(bytes, &value, sizeof value);
 }
 
@@ -91,6 +81,19 @@ static inline uint32_t bloom_load32(const uint8_t *bytes) {
 static inline void bloom_store32(uint8_t *bytes, uint32_t value) {
     for (int i = 0; i < 4; i++)
         bytes[i] = (uint8_t)(value >> (8 * i));
+}
+
+/* Convert a double and the 64 bits of its IEEE 754 form. */
+static inline uint64_t bloom_bits_of_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double bloom_double_of_bits(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 /* Loads 1 to 8 bytes as a little-endian word; the missing ones are zero. The loads overlap, because

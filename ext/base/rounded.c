@@ -58,31 +58,12 @@ struct bloom_rounded bloom_rounded_integer(uint64_t value) {
 }
 
 struct bloom_rounded bloom_rounded_double(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    uint64_t bits = bloom_bits_of_double(value);
     int biased = (int)(bits >> 52 & 0x7ff);
     uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
     if (biased > 0)
         mantissa |= UINT64_C(1) << 52;
     return bloom_rounded_wide(0, mantissa, (biased > 0 ? biased : 1) - 1075, false);
-}
-
-struct bloom_rounded bloom_rounded_plus(struct bloom_rounded a, struct bloom_rounded b) {
-    if (b.mantissa == 0 || (a.mantissa != 0 && a.exponent < b.exponent)) {
-        struct bloom_rounded other = a;
-        a = b;
-        b = other;
-    }
-    /* Now a is zero, or has the larger exponent and b is not zero. */
-    if (a.mantissa == 0)
-        return b;
-    int apart = a.exponent - b.exponent;
-    if (apart > MANTISSA_BITS + 1) /* b is below a quarter of the last digit */
-        return a;
-    uint64_t low = a.mantissa << apart;
-    uint64_t high = apart > 0 ? a.mantissa >> (64 - apart) : 0;
-    low += b.mantissa;
-    return bloom_rounded_wide(high + (low < b.mantissa), low, b.exponent, false);
 }
 
 struct bloom_rounded bloom_rounded_times(struct bloom_rounded a, struct bloom_rounded b) {

@@ -27,9 +27,8 @@ struct bloom_rounded bloom_rounded_wide(uint64_t high, uint64_t low, int exponen
 struct bloom_rounded bloom_rounded_integer(uint64_t value);
 struct bloom_rounded bloom_rounded_double(double value);
 
-/* a + b, a * b, and a / b for a b above zero, each rounded. Exponents of what is given and of the
+/* a * b, and a / b for a b above zero, each rounded. Exponents of what is given and of the
  * result are within -10^6 and 10^6, those of any doubles and of some products of them. */
-struct bloom_rounded bloom_rounded_plus(struct bloom_rounded a, struct bloom_rounded b);
 struct bloom_rounded bloom_rounded_times(struct bloom_rounded a, struct bloom_rounded b);
 struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rounded b);
 

@@ -36,10 +36,6 @@ bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape
     return builder->filter != NULL;
 }
 
-void bloom_builder_seed(struct bloom_builder *builder, const uint64_t seed[2]) {
-    memcpy(builder->keys.seed, seed, sizeof builder->keys.seed);
-}
-
 static void set_bits(struct bloom_builder *builder) {
     const struct bloom_shape *shape = grows(builder) ? &builder->growing.shape : &builder->shape;
     shape->layout->add(shape, builder->filter + bloom_header_bytes(shape), builder->batch,
@@ -62,7 +58,7 @@ static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
                                  bloom_problem problem) {
     struct bloom_growing *growing = &builder->growing;
     struct bloom_shape shape;
-    if (growing->shape.layout != NULL && key <= growing->largest)
+    if (key < growing->shape.bits)
         return BLOOM_BUILT;
     if (key >= BLOOM_CAPACITY_MAXIMUM) {
         bloom_fail(problem,
@@ -87,7 +83,6 @@ static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
         growing->room = bytes;
     }
     growing->shape = shape;
-    growing->largest = key;
     return BLOOM_BUILT;
 }
 
@@ -134,12 +129,11 @@ enum bloom_built bloom_builder_finish(struct bloom_builder *builder,
                                       bool (*interrupted)(void *argument), void *argument,
                                       struct bloom_shape *shape, uint8_t **filter,
                                       bloom_problem problem) {
-    const bool has_filter = builder->filter != NULL;
     *filter = NULL;
     *shape = builder->shape;
     builder->keys.interrupted = interrupted;
     builder->keys.argument = argument;
-    if (!has_filter) { /* also an exact set that got no key */
+    if (builder->filter == NULL) { /* also an exact set that got no key */
         enum bloom_built built = finish_from_keys(builder, shape, filter, problem);
         if (built != BLOOM_BUILT)
             return built;

@@ -10,9 +10,8 @@ enum { BLOOM_BUILDER_WORDS = 64 };
 
 /* A set of numbers, which grows as keys come. Its bytes are the builder's `filter`. */
 struct bloom_growing {
-    struct bloom_shape shape; /* for the largest key so far; no layout before the first key */
-    uint64_t largest;
-    uint64_t room; /* bytes */
+    struct bloom_shape shape; /* for the largest key so far; no bits before the first key */
+    uint64_t room;            /* bytes */
 };
 
 struct bloom_builder {
@@ -30,9 +29,6 @@ struct bloom_builder {
  * seed is for the key set, see there. Returns false when there is no memory. */
 bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape *shape,
                          uint64_t limit, const uint64_t seed[2], const struct bloom_memory *memory);
-
-/* Replaces the seed. Must be called before the first key. */
-void bloom_builder_seed(struct bloom_builder *builder, const uint64_t seed[2]);
 
 /* Adds a key by the words of its hash. A shape with bits must have room for the key. If the key is
  * not added, nothing changes. problem is set after BLOOM_BUILD_REFUSED. */

@@ -47,10 +47,9 @@ static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, 
         return;
     *capacity = growth->capacity > BLOOM_CAPACITY_MAXIMUM >> index ? BLOOM_CAPACITY_MAXIMUM
                                                                    : growth->capacity << index;
-    /* Twice the rate that keys with equal 64-bit hashes cause in any filter. */
-    double minimum = bloom_rounded_as_double(
-        bloom_rounded_plus(bloom_rounded_double(LAYER_RATE_MINIMUM),
-                           bloom_rounded_double(ldexp((double)*capacity, -63))));
+    /* The sum has twice the rate that keys with equal 64-bit hashes cause in any filter. It has at
+     * most 60 bits, so it is rounded once, even by a processor that computes with 64. */
+    const double minimum = LAYER_RATE_MINIMUM + ldexp((double)*capacity, -63);
     *rate = ldexp(tenths(growth, 1), -(int)index);
     if (*rate < minimum)
         *rate = minimum;

@@ -53,8 +53,6 @@ static uint64_t checksum(const uint8_t *header) {
 
 void bloom_header_write(const struct bloom_shape *shape, uint8_t *header) {
     const struct bloom_keying *keying = &shape->keying;
-    uint64_t rate;
-    memcpy(&rate, &shape->rate, sizeof rate);
     memset(header, 0, bloom_header_bytes(shape));
     memcpy(header, MAGIC, sizeof MAGIC);
     header[AT_VERSION] = BLOOM_FORMAT_VERSION;
@@ -65,7 +63,7 @@ void bloom_header_write(const struct bloom_shape *shape, uint8_t *header) {
     header[AT_RULE] = keying->rule != NULL ? keying->rule->number : 0;
     bloom_store64(header + AT_BITS, shape->bits);
     bloom_store64(header + AT_CAPACITY, shape->capacity);
-    bloom_store64(header + AT_RATE, rate);
+    bloom_store64(header + AT_RATE, bloom_bits_of_double(shape->rate));
     bloom_store64(header + AT_EXTRA, shape->extra[0]);
     bloom_store64(header + AT_EXTRA + 8, shape->extra[1]);
     if (keying->salted) {
@@ -178,7 +176,7 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
             header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE,
             who_knows(header[AT_LAYOUT] | header[AT_HASHING]));
     uint64_t rate = bloom_load64(header + AT_RATE);
-    memcpy(&shape->rate, &rate, sizeof rate);
+    shape->rate = bloom_double_of_bits(rate);
     shape->probes = bloom_load32(header + AT_PROBES);
     shape->bits = bloom_load64(header + AT_BITS);
     shape->capacity = bloom_load64(header + AT_CAPACITY);

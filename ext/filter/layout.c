@@ -42,21 +42,20 @@ const struct bloom_layout *bloom_layout_default(void) {
 void bloom_layout_list(char *text, size_t size) {
     text[0] = '\0';
     for (size_t i = 0; i < LAYOUT_COUNT; i++)
-        if (!LAYOUTS[i]->unlisted)
+        if (LAYOUTS[i]->size != NULL)
             bloom_name_append(text, size, LAYOUTS[i]->name);
 }
 
-void bloom_layout_list_keying(char *text, size_t size, const char *conjunction) {
-    size_t left = 0;
-    for (size_t i = 0; i < LAYOUT_COUNT; i++)
-        left += LAYOUTS[i]->keying;
+void bloom_layout_list_keying(char *text, size_t size) {
+    size_t last = LAYOUT_COUNT - 1;
+    while (!LAYOUTS[last]->keying)
+        last--;
     text[0] = '\0';
-    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+    for (size_t i = 0; i <= last; i++)
         if (LAYOUTS[i]->keying) {
             size_t used = strlen(text);
-            const char *before = used == 0 ? "" : left == 1 ? conjunction : ", ";
+            const char *before = used == 0 ? "" : i == last ? " and " : ", ";
             snprintf(text + used, size - used, "%s%s", before, LAYOUTS[i]->name);
-            left--;
         }
 }
 
@@ -72,7 +71,8 @@ bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_proble
                           bloom_number_text(number, shape->rate, 6));
     }
     shape->capacity = capacity;
-    return shape->layout->size(shape, problem);
+    return shape->layout->size != NULL ? shape->layout->size(shape, problem)
+                                       : bloom_fail(problem, "%s", shape->layout->advice);
 }
 
 void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,

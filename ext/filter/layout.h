@@ -115,18 +115,18 @@ struct bloom_layout {
     uint32_t probes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool keying;             /* key rules and salts may be chosen */
-    bool unlisted;           /* nobody chooses it; such filters are only imported */
     /* An exact set of whole numbers, without false positives: p plays no part and is 0. Filters of
      * different sizes merge, as if zeros followed the shorter one. Such a filter is not built from
      * a set of keys. It grows by zeros as keys come, up to the largest one. */
     bool exact;
     bool repeats; /* a key counts as often as it is added, up to BLOOM_REPEATS_MAXIMUM times; one
-                   * word decides about it; counting.h has more functions */
+                   * word decides about it; there are more functions for it below */
     const char *advice; /* what to do instead of what is not supported, as a sentence */
 
     /* Sets probes, bits and extra for the capacity and rate of a shape, which are in range. Returns
      * false when the layout cannot keep the rate, or has no such filter. Every machine computes the
-     * same sizes. Call it through bloom_shape_size. */
+     * same sizes. NULL: nobody chooses the layout, as advice says; such filters are only imported.
+     * Call it through bloom_shape_size. */
     bool (*size)(struct bloom_shape *shape, bloom_problem problem);
 
     /* Judges a header whose probes, bits, n and p are each in range: its extra, and what depends on
@@ -194,8 +194,8 @@ const struct bloom_layout *bloom_layout_default(void);
 void bloom_layout_list(char *text, size_t size);
 
 /* Writes the names of the layouts that have key rules and salts, as in: blocked, counting and fuse.
- * conjunction is what is before the last name. */
-void bloom_layout_list_keying(char *text, size_t size, const char *conjunction);
+ */
+void bloom_layout_list_keying(char *text, size_t size);
 
 /* Sizes a filter for capacity keys; capacity 0 is sized as 1. layout, keying and rate of the shape
  * are given; the rate plays no part where the layout is exact. Returns false when capacity is above
@@ -271,5 +271,28 @@ bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
  * sets, or they differ only in bits and the larger filter can be halved to the smaller one. */
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         bloom_problem problem);
+
+/* What only filters of layout counting can do. */
+
+/* Returns how often a key was added, 0 to BLOOM_REPEATS_MAXIMUM: sometimes more, never less. */
+unsigned bloom_counting_times(const struct bloom_shape *shape, const uint8_t *payload,
+                              const uint64_t *words);
+
+/* Removes a key once. A key that is certainly not in changes nothing. */
+void bloom_counting_remove(const struct bloom_shape *shape, uint8_t *payload,
+                           const uint64_t *words);
+
+/* Returns the shape of the filter of layout blocked that has the same keys. */
+struct bloom_shape bloom_counting_as_blocked(const struct bloom_shape *shape);
+
+/* Writes the payload of that filter: bit by bit what blocked makes of the same keys. */
+void bloom_counting_convert(const struct bloom_shape *shape, const uint8_t *payload,
+                            uint8_t *blocked);
+
+/* Lists keys of a filter of layout bitmap: the smallest ones from first to last, ascending, or the
+ * largest ones, descending. Writes at most `room` keys and returns their number. first <= last <
+ * shape->bits. */
+size_t bloom_bitmap_list(const struct bloom_shape *shape, const uint8_t *payload, uint64_t first,
+                         uint64_t last, bool descending, uint64_t *keys, size_t room);
 
 #endif

@@ -17,12 +17,14 @@ static bool proceed(const struct bloom_merge *merge, uint64_t bytes) {
     return merge->interrupted == NULL || !merge->interrupted(merge->argument, bytes);
 }
 
-/* Combines two payloads over the length of the shorter one. Returns false when interrupted. */
+/* Combines two filters over the length of the shorter payload. Returns false when interrupted. */
 static bool combine(const struct bloom_merge *merge, const struct bloom_shape *into_shape,
                     uint8_t *into, const struct bloom_shape *from_shape, const uint8_t *from) {
     const struct bloom_layout *layout = into_shape->layout;
     uint64_t bytes = bloom_payload_bytes(into_shape), other = bloom_payload_bytes(from_shape);
     bytes = bytes < other ? bytes : other;
+    into += bloom_header_bytes(into_shape);
+    from += bloom_header_bytes(from_shape);
     for (uint64_t at = 0, now; at < bytes; at += now) {
         now = bytes - at < BLOOM_MERGE_STRETCH ? bytes - at : BLOOM_MERGE_STRETCH;
         (merge->kind == BLOOM_UNION ? layout->unite : layout->intersect)(into + at, from + at,
@@ -48,48 +50,30 @@ static bool halve(const struct bloom_merge *merge, struct bloom_shape *shape, ui
     return true;
 }
 
-static uint8_t *copy_filter(const struct bloom_merge *merge, const struct bloom_shape *shape,
-                            const uint8_t *filter) {
-    uint8_t *copy = bloom_allocate(merge->memory, bloom_filter_bytes(shape));
-    if (copy != NULL)
-        memcpy(copy, filter, (size_t)bloom_filter_bytes(shape));
-    return copy;
-}
-
-enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom_shape *shape,
-                                   const uint8_t *filter, bloom_problem problem) {
-    const struct bloom_layout *layout = shape->layout;
-    bool done;
-    if (merge->filter == NULL) {
-        merge->shape = *shape;
-        merge->filter = copy_filter(merge, shape, filter);
-        if (merge->filter == NULL)
-            return BLOOM_MERGE_NO_MEMORY;
-        return proceed(merge, bloom_filter_bytes(shape)) ? BLOOM_MERGED : BLOOM_MERGE_INTERRUPTED;
-    }
-    if (!bloom_shape_merges(&merge->shape, shape, problem))
-        return BLOOM_MERGE_DIFFERS;
+enum bloom_built bloom_merge_take(struct bloom_merge *merge, const struct bloom_shape *shape,
+                                  const uint8_t *filter, bloom_problem problem) {
+    const bool first = merge->filter == NULL, halves = shape->layout->halve != NULL;
+    if (!first && !bloom_shape_merges(&merge->shape, shape, problem))
+        return BLOOM_BUILD_REFUSED;
+    if (!first && halves && !halve(merge, &merge->shape, merge->filter, shape->bits))
+        return BLOOM_BUILD_INTERRUPTED;
     /* The result is as large as the smaller filter for an intersection, and where the larger one is
      * halved. Otherwise it is as large as the larger one. */
-    bool smaller = shape->bits < merge->shape.bits;
-    if (layout->halve != NULL && smaller &&
-        !halve(merge, &merge->shape, merge->filter, shape->bits))
-        return BLOOM_MERGE_INTERRUPTED;
-    if (merge->kind == BLOOM_UNION || layout->halve != NULL ? shape->bits > merge->shape.bits
-                                                            : smaller) {
-        uint8_t *copy = copy_filter(merge, shape, filter);
-        struct bloom_shape copy_shape = *shape;
-        if (copy == NULL)
-            return BLOOM_MERGE_NO_MEMORY;
-        done = (layout->halve == NULL || halve(merge, &copy_shape, copy, merge->shape.bits)) &&
-               combine(merge, &copy_shape, copy + bloom_header_bytes(&copy_shape), &merge->shape,
-                       merge->filter + bloom_header_bytes(&merge->shape));
-        bloom_release(merge->memory, merge->filter);
-        merge->filter = copy;
-        merge->shape = copy_shape;
-    } else {
-        done = combine(merge, &merge->shape, merge->filter + bloom_header_bytes(&merge->shape),
-                       shape, filter + bloom_header_bytes(shape));
-    }
-    return done ? BLOOM_MERGED : BLOOM_MERGE_INTERRUPTED;
+    if (!first && (merge->kind == BLOOM_UNION || halves ? shape->bits <= merge->shape.bits
+                                                        : shape->bits >= merge->shape.bits))
+        return combine(merge, &merge->shape, merge->filter, shape, filter)
+                   ? BLOOM_BUILT
+                   : BLOOM_BUILD_INTERRUPTED;
+    struct bloom_shape copy_shape = *shape;
+    uint8_t *copy = bloom_allocate(merge->memory, bloom_filter_bytes(shape));
+    if (copy == NULL)
+        return BLOOM_BUILD_NO_MEMORY;
+    memcpy(copy, filter, (size_t)bloom_filter_bytes(shape));
+    bool done = first ? proceed(merge, bloom_filter_bytes(shape))
+                      : (!halves || halve(merge, &copy_shape, copy, merge->shape.bits)) &&
+                            combine(merge, &copy_shape, copy, &merge->shape, merge->filter);
+    bloom_release(merge->memory, merge->filter);
+    merge->filter = copy;
+    merge->shape = copy_shape;
+    return done ? BLOOM_BUILT : BLOOM_BUILD_INTERRUPTED;
 }

@@ -27,22 +27,15 @@ struct bloom_merge {
 /* A multiple of the block of every layout. */
 enum { BLOOM_MERGE_STRETCH = 4 << 20 };
 
-/* BLOOM_MERGE_DIFFERS: the parameters differ from those of the filters before; problem lists the
- * differences. */
-enum bloom_merged {
-    BLOOM_MERGED,
-    BLOOM_MERGE_NO_MEMORY,
-    BLOOM_MERGE_INTERRUPTED,
-    BLOOM_MERGE_DIFFERS
-};
-
 /* Returns true when the layout supports this kind of merge. */
 bool bloom_merge_offered(enum bloom_merge_kind kind, const struct bloom_layout *layout);
 
-/* Merges one more filter, header and payload, whose layout supports the merge. After any result
- * other than BLOOM_MERGED the caller can only release the merge. */
-enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom_shape *shape,
-                                   const uint8_t *filter, bloom_problem problem);
+/* Merges one more filter, header and payload, whose layout supports the merge. The result is
+ * BLOOM_BUILD_REFUSED when its parameters differ from those of the filters before; problem lists
+ * the differences. After any result other than BLOOM_BUILT the caller can only release the merge.
+ */
+enum bloom_built bloom_merge_take(struct bloom_merge *merge, const struct bloom_shape *shape,
+                                  const uint8_t *filter, bloom_problem problem);
 
 /* Releases the result so far. */
 void bloom_merge_release(struct bloom_merge *merge);

@@ -156,7 +156,7 @@ int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keyi
     char names[BLOOM_EXPECTATION_SIZE];
     if (layout->keying || (keying->rule == NULL && !keying->salted))
         return BLOOM_OPTION_READ;
-    bloom_layout_list_keying(names, sizeof names, " and ");
+    bloom_layout_list_keying(names, sizeof names);
     bloom_fail(problem, "layout %s has no option %s. Layouts %s have it", layout->name,
                keying->salted ? "salt" : "key", names);
     return BLOOM_OPTION_WRONG;

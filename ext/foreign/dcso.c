@@ -16,13 +16,8 @@
  * export writes as N the estimate from the bits, at most n, because readers refuse to add when N
  * has reached n. It writes no data. */
 #include "foreign/exchange.h"
-#include "foreign/words.h"
-
-#include "filter/layouts/classic.h"
-#include "hash/hashing.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 /* Hashing `fnv`: FNV-1 with 64 bits (Fowler, Noll, Vo; multiplied first, then xored, so not
  * FNV-1a), as DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes. Numbers have no key.
@@ -51,22 +46,18 @@ static void fnv_bytes(const uint64_t seed[2], const void *bytes, size_t length, 
     words[0] = hash;
 }
 
-const struct bloom_hashing bloom_hashing_fnv = {
+static const struct bloom_hashing HASHING_FNV = {
     .name = "fnv",
     .keys = "text and BLOBs",
     .number = 5,
-    .words = 1,
     .bytes = fnv_bytes,
 };
 
 /* Layout `dcso`: k bits anywhere in the filter, where github.com/DCSO/bloom puts them (and flor,
  * fleur and poppy in its version 1).
  *
- * With P = 2^64 - 59 and g = 2^64 - 1469: c is the key's FNV-1 hash mod P; k times: c = (c * g, its
- * low 64 bits) mod P, bit c mod m.
- *
- * The product is cut to 64 bits before the remainder is taken, so this is not a Lehmer generator.
- * This cut is part of the format. */
+ * The product of a step is cut to 64 bits before the remainder is taken, so this is not a Lehmer
+ * generator. This cut is part of the format. */
 
 enum { DCSO_NUMBER = 9 };
 
@@ -96,7 +87,7 @@ BLOOM_WALK_MEMBERS(dcso, 1, dcso_begin, dcso_step);
 
 const struct bloom_layout bloom_layout_dcso = {
     .name = "dcso",
-    .hashing = &bloom_hashing_fnv,
+    .hashing = &HASHING_FNV,
     .number = DCSO_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
@@ -115,12 +106,17 @@ enum {
     DCSO_FORM = 1
 };
 
-static bool dcso_read_header(const struct bloom_layout *layout, struct bloom_shape *shape,
-                             const uint8_t *bytes, bloom_problem problem) {
-    uint64_t flags = bloom_load64(bytes), rate = bloom_load64(bytes + DCSO_AT_RATE);
-    uint64_t capacity = bloom_load64(bytes + DCSO_AT_CAPACITY);
-    uint64_t probes = bloom_load64(bytes + DCSO_AT_PROBES);
-    uint64_t bits = bloom_load64(bytes + DCSO_AT_BITS);
+static bool dcso_read(struct bloom_foreign *filter, bloom_problem problem) {
+    struct bloom_shape *shape = &filter->shape;
+    if (!bloom_foreign_has_header(filter, DCSO_HEADER_BYTES, "DCSO filter", "Store the whole file",
+                                  problem))
+        return false;
+    uint64_t flags = bloom_load64(filter->bytes);
+    uint64_t probes = bloom_load64(filter->bytes + DCSO_AT_PROBES);
+    shape->rate = bloom_double_of_bits(bloom_load64(filter->bytes + DCSO_AT_RATE));
+    shape->capacity = bloom_load64(filter->bytes + DCSO_AT_CAPACITY);
+    shape->bits = bloom_load64(filter->bytes + DCSO_AT_BITS);
+    shape->probes = (uint32_t)probes;
     if (flags == 2)
         return bloom_fail(
             problem,
@@ -132,74 +128,57 @@ static bool dcso_read_header(const struct bloom_layout *layout, struct bloom_sha
             "are not a DCSO filter that is known: they begin with the flags %016" PRIx64
             ", but a filter of version 1 has %016x. Write it with a current release",
             flags, (unsigned)DCSO_FORM);
-    *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .bits = bits};
-    memcpy(&shape->rate, &rate, sizeof rate);
-    if (capacity < 1 || capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
+    if (shape->capacity < 1 || shape->capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
         !(shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
         return bloom_fail(
             problem,
             "are damaged: their header says n = %" PRIu64 " and p = %s, but n must be 1 to "
             "%" PRIu64 ", p between 0 and 1. Fetch the file again",
-            capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
+            shape->capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
     }
-    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
-        bits > BLOOM_BITS_MAXIMUM)
+    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || shape->bits < 1 ||
+        shape->bits > BLOOM_BITS_MAXIMUM)
         return bloom_fail(problem,
                           "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
                           " bits, but there must be 1 to %d and 1 to %" PRIu64
                           ". Fetch the file again",
-                          probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
-    shape->probes = (uint32_t)probes;
-    return bloom_exchange_probes_fit(shape, problem);
-}
-
-static bool dcso_read(const struct bloom_layout *layout, struct bloom_shape *shape,
-                      struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                      bloom_problem problem) {
-    if (!bloom_exchange_has_header(length, DCSO_HEADER_BYTES, "DCSO filter", "Store the whole file",
-                                   problem))
+                          probes, shape->bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
+    if (!bloom_foreign_probes_fit(filter, problem))
         return false;
-    if (!dcso_read_header(layout, shape, bytes, problem))
-        return false;
-    uint64_t row_bytes = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    if (length - DCSO_HEADER_BYTES < row_bytes)
+    uint64_t expected = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    if (filter->length < expected)
         return bloom_fail(problem,
                           "are cut off: there are %" PRIu64
                           ", but their header says at least %" PRIu64 ". Store the whole file",
-                          length, DCSO_HEADER_BYTES + row_bytes);
-    *row = (struct bloom_row){bytes + DCSO_HEADER_BYTES, false};
-    return bloom_row_ends(row, shape->bits, "Fetch the file again", problem);
+                          filter->length, expected);
+    filter->row = filter->bytes + DCSO_HEADER_BYTES;
+    return bloom_foreign_ends(filter, shape->bits, "Fetch the file again", problem);
 }
 
-static bool dcso_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                         uint64_t *length, bloom_problem problem) {
-    if (!bloom_exchange_has_layout(shape, layout, "DCSO's bloom", problem))
-        return false;
-    if (shape->capacity == 0 || shape->rate == 0)
-        return bloom_fail(
-            problem,
-            "was made for n = 0 keys, and DCSO's bloom has no such filter. Build it for 1");
-    *length = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    return true;
+static bool dcso_fits(const struct bloom_shape *shape, bloom_problem problem) {
+    return (shape->capacity > 0 && shape->rate > 0) ||
+           bloom_fail(
+               problem,
+               "was made for n = 0 keys, and DCSO's bloom has no such filter. Build it for 1");
 }
 
-static void dcso_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
-    uint64_t rate;
-    memcpy(&rate, &shape->rate, sizeof rate);
-    bloom_store64(bytes, DCSO_FORM);
-    bloom_store64(bytes + DCSO_AT_CAPACITY, shape->capacity);
-    bloom_store64(bytes + DCSO_AT_RATE, rate);
-    bloom_store64(bytes + DCSO_AT_PROBES, shape->probes);
-    bloom_store64(bytes + DCSO_AT_BITS, shape->bits);
-    bloom_store64(bytes + DCSO_AT_COUNT, bloom_exchange_count(shape, payload));
-    bloom_row_write(bytes + DCSO_HEADER_BYTES, false, shape, payload);
+static uint64_t dcso_header(const struct bloom_shape *shape, const uint8_t *payload,
+                            uint8_t *header) {
+    bloom_store64(header, DCSO_FORM);
+    bloom_store64(header + DCSO_AT_CAPACITY, shape->capacity);
+    bloom_store64(header + DCSO_AT_RATE, bloom_bits_of_double(shape->rate));
+    bloom_store64(header + DCSO_AT_PROBES, shape->probes);
+    bloom_store64(header + DCSO_AT_BITS, shape->bits);
+    bloom_store64(header + DCSO_AT_COUNT, bloom_foreign_count(shape, payload));
+    return DCSO_HEADER_BYTES;
 }
 
 const struct bloom_exchange bloom_exchange_dcso = {
     .name = "dcso",
     .layout = &bloom_layout_dcso,
+    .unknown = "DCSO's bloom does not know. Build it with layout dcso",
     .read = dcso_read,
-    .measure = dcso_measure,
-    .write = dcso_write,
+    .fits = dcso_fits,
+    .header = dcso_header,
 };

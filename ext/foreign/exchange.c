@@ -1,6 +1,8 @@
-/* The table of foreign formats, and what several of them check in the same words. */
+/* The table of foreign formats, the row of words that all of them have, and what several of them
+ * check in the same words. */
 #include "foreign/exchange.h"
-#include "foreign/words.h"
+
+#include "filter/header.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,11 +29,12 @@ void bloom_exchange_list(char *text, size_t size) {
         bloom_name_append(text, size, FORMATS[i]->name);
 }
 
-bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
-                         struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                         bloom_problem problem) {
+bool bloom_exchange_read(const struct bloom_exchange *format, const uint8_t *bytes, uint64_t length,
+                         struct bloom_foreign *filter, bloom_problem problem) {
     static const uint8_t GZIP[] = {0x1f, 0x8b, 0x08}; /* RFC 1952, with its only method */
-    if (format->read(format->layout, shape, row, bytes, length, problem))
+    *filter =
+        (struct bloom_foreign){.bytes = bytes, .length = length, .shape.layout = format->layout};
+    if (format->read(filter, problem))
         return true;
     if (length >= sizeof GZIP && memcmp(bytes, GZIP, sizeof GZIP) == 0)
         bloom_fail(problem, "are compressed with gzip. Unpack the file first, with gunzip");
@@ -46,89 +49,101 @@ static void copy_words(uint8_t *into, const uint8_t *from, uint64_t bytes, bool 
             bloom_store64_big(into + i, bloom_load64(from + i));
 }
 
-void bloom_row_read(const struct bloom_row *row, const struct bloom_shape *shape,
-                    uint8_t *payload) {
-    uint64_t size = bloom_payload_bytes(shape), rest = size % BLOOM_WORD_BYTES;
-    uint8_t last[BLOOM_WORD_BYTES];
-    copy_words(payload, row->bytes, size - rest, row->big_endian);
+void bloom_exchange_import(const struct bloom_foreign *filter, uint8_t *ours) {
+    uint8_t *payload = ours + bloom_header_bytes(&filter->shape), last[BLOOM_WORD_BYTES];
+    uint64_t size = bloom_payload_bytes(&filter->shape), rest = size % BLOOM_WORD_BYTES;
+    bloom_header_write(&filter->shape, ours);
+    copy_words(payload, filter->row, size - rest, filter->big_endian);
     if (rest > 0) {
-        copy_words(last, row->bytes + size - rest, BLOOM_WORD_BYTES, row->big_endian);
+        copy_words(last, filter->row + size - rest, BLOOM_WORD_BYTES, filter->big_endian);
         memcpy(payload + size - rest, last, (size_t)rest);
     }
 }
 
-void bloom_row_write(uint8_t *row, bool big_endian, const struct bloom_shape *shape,
-                     const uint8_t *payload) {
+bool bloom_exchange_measure(const struct bloom_exchange *format, const struct bloom_shape *shape,
+                            uint64_t *length, bloom_problem problem) {
+    uint8_t header[BLOOM_EXCHANGE_HEADER_MOST];
+    if (shape->layout != format->layout && shape->layout != format->older)
+        return bloom_fail(problem, "has layout %s, which %s", shape->layout->name, format->unknown);
+    if (format->fits != NULL && !format->fits(shape, problem))
+        return false;
+    *length = format->header(shape, NULL, header) + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    return true;
+}
+
+void bloom_exchange_export(const struct bloom_exchange *format, const struct bloom_shape *shape,
+                           const uint8_t *payload, uint8_t *bytes) {
+    uint8_t *row = bytes + format->header(shape, payload, bytes), last[BLOOM_WORD_BYTES] = {0};
     uint64_t size = bloom_payload_bytes(shape), rest = size % BLOOM_WORD_BYTES;
-    uint8_t last[BLOOM_WORD_BYTES] = {0};
-    copy_words(row, payload, size - rest, big_endian);
+    copy_words(row, payload, size - rest, format->big_endian);
     if (rest > 0) {
         memcpy(last, payload + size - rest, (size_t)rest);
-        copy_words(row + size - rest, last, BLOOM_WORD_BYTES, big_endian);
+        copy_words(row + size - rest, last, BLOOM_WORD_BYTES, format->big_endian);
     }
 }
 
-bool bloom_row_ends(const struct bloom_row *row, uint64_t bits, const char *advice,
-                    bloom_problem problem) {
-    const uint8_t *last = row->bytes + bits / BLOOM_WORD_BITS * BLOOM_WORD_BYTES;
+bool bloom_foreign_has_header(const struct bloom_foreign *filter, uint64_t header, const char *what,
+                              const char *advice, bloom_problem problem) {
+    return filter->length >= header ||
+           bloom_fail(problem,
+                      "are cut off: there are %" PRIu64
+                      ", but the header of a %s alone has %" PRIu64 ". %s",
+                      filter->length, what, header, advice);
+}
+
+bool bloom_foreign_has_row(struct bloom_foreign *filter, uint64_t header, const char *advice,
+                           bloom_problem problem) {
+    uint64_t expected = header + bloom_words_of(filter->shape.bits) * BLOOM_WORD_BYTES;
+    filter->row = filter->bytes + header;
+    return filter->length == expected || bloom_fail(problem,
+                                                    "were cut off or extended: there are %" PRIu64
+                                                    ", but their header says %" PRIu64 ". %s",
+                                                    filter->length, expected, advice);
+}
+
+bool bloom_foreign_ends(const struct bloom_foreign *filter, uint64_t bits, const char *advice,
+                        bloom_problem problem) {
+    const uint8_t *last = filter->row + bits / BLOOM_WORD_BITS * BLOOM_WORD_BYTES;
     return bits % BLOOM_WORD_BITS == 0 ||
-           (row->big_endian ? bloom_load64_big(last) : bloom_load64(last)) >>
+           (filter->big_endian ? bloom_load64_big(last) : bloom_load64(last)) >>
                    bits % BLOOM_WORD_BITS ==
                0 ||
            bloom_fail(problem, "are damaged: bits are set beyond the last of the filter. %s",
                       advice);
 }
 
-bool bloom_exchange_has_header(uint64_t length, uint64_t header, const char *filter,
-                               const char *advice, bloom_problem problem) {
-    return length >= header || bloom_fail(problem,
-                                          "are cut off: there are %" PRIu64
-                                          ", but the header of a %s alone has %" PRIu64 ". %s",
-                                          length, filter, header, advice);
+bool bloom_foreign_probes_fit(const struct bloom_foreign *filter, bloom_problem problem) {
+    return bloom_shape_probes_fit(&filter->shape) ||
+           bloom_fail(
+               problem,
+               "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
+               " bits, but more than 255 need as many bits. Write them again where they come from",
+               filter->shape.probes, filter->shape.bits);
 }
 
-bool bloom_exchange_has_length(uint64_t length, uint64_t expected, const char *advice,
-                               bloom_problem problem) {
-    return length == expected || bloom_fail(problem,
-                                            "were cut off or extended: there are %" PRIu64
-                                            ", but their header says %" PRIu64 ". %s",
-                                            length, expected, advice);
-}
-
-bool bloom_exchange_has_layout(const struct bloom_shape *shape, const struct bloom_layout *layout,
-                               const char *system, bloom_problem problem) {
-    return shape->layout == layout ||
-           bloom_fail(problem, "has layout %s, which %s does not know. Build it with layout %s",
-                      shape->layout->name, system, layout->name);
-}
-
-bool bloom_exchange_is_plain(const uint8_t *bytes, uint64_t length, bloom_problem problem) {
+bool bloom_foreign_is_plain(const struct bloom_foreign *filter, bloom_problem problem) {
     static const uint8_t OBJECT[] = {0xac, 0xed, 0x00, 0x05};
-    return length < sizeof OBJECT || memcmp(bytes, OBJECT, sizeof OBJECT) != 0 ||
+    return filter->length < sizeof OBJECT || memcmp(filter->bytes, OBJECT, sizeof OBJECT) != 0 ||
            bloom_fail(problem, "are a serialised object of Java. Write the filter with "
                                "BloomFilter.writeTo instead of ObjectOutputStream");
 }
 
-bool bloom_exchange_words_fit(uint32_t words, const char *system, bloom_problem problem) {
-    return (words >= 1 && words <= INT32_MAX) ||
-           bloom_fail(problem,
-                      "are damaged: they say %" PRId64
-                      " words of 64 bits, but a %s filter has 1 to "
-                      "%" PRId32 ". Write the filter again with BloomFilter.writeTo",
-                      bloom_signed32(words), system, INT32_MAX);
+bool bloom_foreign_has_java_row(struct bloom_foreign *filter, uint64_t header, const char *system,
+                                bloom_problem problem) {
+    const uint32_t words = bloom_load32_big(filter->bytes + header - 4);
+    if (words < 1 || words > INT32_MAX)
+        return bloom_fail(problem,
+                          "are damaged: they say %" PRId64
+                          " words of 64 bits, but a %s filter has 1 to "
+                          "%" PRId32 ". Write the filter again with BloomFilter.writeTo",
+                          bloom_signed32(words), system, INT32_MAX);
+    filter->shape.bits = (uint64_t)words * BLOOM_WORD_BITS;
+    filter->big_endian = true;
+    return bloom_foreign_has_row(filter, header, "Store exactly what BloomFilter.writeTo writes",
+                                 problem);
 }
 
-bool bloom_exchange_probes_fit(const struct bloom_shape *shape, bloom_problem problem) {
-    if (bloom_shape_probes_fit(shape))
-        return true;
-    return bloom_fail(
-        problem,
-        "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
-        " bits, but more than 255 need as many bits. Write them again where they come from",
-        shape->probes, shape->bits);
-}
-
-uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload) {
-    double count = floor(shape->layout->estimate(shape, payload).count + 0.5);
+uint64_t bloom_foreign_count(const struct bloom_shape *shape, const uint8_t *payload) {
+    double count = payload == NULL ? 0 : floor(shape->layout->estimate(shape, payload).count + 0.5);
     return count < (double)shape->capacity ? (uint64_t)count : shape->capacity;
 }

@@ -1,10 +1,10 @@
 /* Filters as other systems serialise them, and the interface of such a format.
  *
  * A system is one file, with its formats, layouts and hashings. Each format is a row of the table
- * in exchange.c. Formats that differ
- * little are rows of one file. Reading and writing are in two steps each. So the caller allocates
- * in between, and only after a filter has been validated: it never allocates much more than the
- * bytes that it was given.
+ * in exchange.c. Formats that differ little are rows of one file. A filter of every system is a
+ * header and a row of words. Reading and writing are in two steps each. So the caller allocates in
+ * between, and only after a filter has been validated: it never allocates much more than the bytes
+ * that it was given.
  *
  * Reading a filter and writing it again in the same format returns the same bytes, with two
  * exceptions. `go`, `parquet` and `parquet-int32` read every form that their systems write, and
@@ -15,34 +15,41 @@
 #ifndef BLOOM_FOREIGN_EXCHANGE_H
 #define BLOOM_FOREIGN_EXCHANGE_H
 
-#include "filter/layout.h"
+#include "base/portable.h"
+#include "filter/layouts/classic.h"
 
-/* The bits of a filter within the bytes of another system: words of 64 bits, bit b being bit b & 63
- * of word b >> 6. The last word is complete. */
-struct bloom_row {
+/* A filter in the bytes of another system. */
+struct bloom_foreign {
     const uint8_t *bytes;
+    uint64_t length;
+    struct bloom_shape shape; /* before it is read, its layout is that of the format */
+    /* Where its bits are: words of 64 bits, bit b being bit b & 63 of word b >> 6. The last word is
+     * complete. */
+    const uint8_t *row;
     bool big_endian; /* the words; otherwise they are the payload */
 };
 
 struct bloom_exchange {
     const char *name;
-    const struct bloom_layout *layout; /* of its filters: an argument of read and measure; NULL if
-                                        * there are several */
+    const struct bloom_layout *layout; /* of its filters */
+    const struct bloom_layout *older;  /* of its filters of another version, or NULL */
+    const char *unknown; /* completes "has layout NAME, which " for a filter of another layout */
+    bool big_endian;     /* the words that it writes */
 
-    /* Reads and validates length bytes of which nothing is known. On true, shape is the shape of
-     * the filter, and row is where its bits are. On false, problem completes "the bytes ...". */
-    bool (*read)(const struct bloom_layout *layout, struct bloom_shape *shape,
-                 struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                 bloom_problem problem);
+    /* Reads bytes of which nothing is known but their length, and validates them. On false, problem
+     * completes "the bytes ...". */
+    bool (*read)(struct bloom_foreign *filter, bloom_problem problem);
 
-    /* Sets *length to the number of bytes that write will write for a filter of that shape. Returns
-     * false when the format has no such filter; problem completes "the filter ...". */
-    bool (*measure)(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                    uint64_t *length, bloom_problem problem);
+    /* Returns false when the system has no filter of a shape, although it knows the layout; problem
+     * completes "the filter ...". NULL: it has all. */
+    bool (*fits)(const struct bloom_shape *shape, bloom_problem problem);
 
-    /* Writes a filter that measure has accepted. Equal filters have equal bytes. */
-    void (*write)(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes);
+    /* Writes the header, at most BLOOM_EXCHANGE_HEADER_MOST bytes, and returns its length. Equal
+     * filters have equal headers. payload is NULL when only the length matters. */
+    uint64_t (*header)(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *header);
 };
+
+enum { BLOOM_EXCHANGE_HEADER_MOST = 80 };
 
 extern const struct bloom_exchange bloom_exchange_guava;
 extern const struct bloom_exchange bloom_exchange_guava_utf16;
@@ -53,55 +60,86 @@ extern const struct bloom_exchange bloom_exchange_parquet;
 extern const struct bloom_exchange bloom_exchange_parquet_int32;
 extern const struct bloom_exchange bloom_exchange_redisbloom;
 
-/* Calls the format's member read. If that fails, recognises a compressed file. */
-bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
-                         struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                         bloom_problem problem);
+/* Reads and validates bytes as a filter of a format. On false, problem completes "the bytes ...".
+ */
+bool bloom_exchange_read(const struct bloom_exchange *format, const uint8_t *bytes, uint64_t length,
+                         struct bloom_foreign *filter, bloom_problem problem);
 
-/* Fills the payload of a shape from a row. */
-void bloom_row_read(const struct bloom_row *row, const struct bloom_shape *shape, uint8_t *payload);
+/* Writes a filter that was read as one of ours, header and payload. */
+void bloom_exchange_import(const struct bloom_foreign *filter, uint8_t *ours);
 
-/* Writes the payload of a shape as a row. */
-void bloom_row_write(uint8_t *row, bool big_endian, const struct bloom_shape *shape,
-                     const uint8_t *payload);
+/* Sets *length to the number of bytes that a filter of that shape has in a format. Returns false
+ * when the format has no such filter; problem completes "the filter ...". */
+bool bloom_exchange_measure(const struct bloom_exchange *format, const struct bloom_shape *shape,
+                            uint64_t *length, bloom_problem problem);
 
-/* What several formats check. On false, problem completes "the bytes ...", or "the filter ..." for
- * has_layout. */
-
-/* The bytes have room for a header. filter names the filter in the message. */
-bool bloom_exchange_has_header(uint64_t length, uint64_t header, const char *filter,
-                               const char *advice, bloom_problem problem);
-
-/* The bytes are as many as their header says. */
-bool bloom_exchange_has_length(uint64_t length, uint64_t expected, const char *advice,
-                               bloom_problem problem);
-
-/* No bit of the last word after that many bits is set. */
-bool bloom_row_ends(const struct bloom_row *row, uint64_t bits, const char *advice,
-                    bloom_problem problem);
-
-/* The filter has the one layout that the system knows. */
-bool bloom_exchange_has_layout(const struct bloom_shape *shape, const struct bloom_layout *layout,
-                               const char *system, bloom_problem problem);
-
-/* The bytes do not begin as java.io.ObjectOutputStream does. The filters of Guava and Spark are
- * Serializable, too, but only Java can read that form. */
-bool bloom_exchange_is_plain(const uint8_t *bytes, uint64_t length, bloom_problem problem);
-
-/* A Java program can have as many words. */
-bool bloom_exchange_words_fit(uint32_t words, const char *system, bloom_problem problem);
-
-/* The header's number of hashes is plausible: see bloom_shape_probes_fit. */
-bool bloom_exchange_probes_fit(const struct bloom_shape *shape, bloom_problem problem);
-
-/* Returns the number of keys that the bits stand for, to the nearest integer and at most n, for
- * formats that store it. */
-uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload);
+/* Writes a filter that was measured. */
+void bloom_exchange_export(const struct bloom_exchange *format, const struct bloom_shape *shape,
+                           const uint8_t *payload, uint8_t *bytes);
 
 /* Returns the format of that name (length bytes, any case), or NULL. */
 const struct bloom_exchange *bloom_exchange_by_name(const char *name, size_t length);
 
 /* Writes the names of all formats, as bloom_layout_list does. size is at least 1. */
 void bloom_exchange_list(char *text, size_t size);
+
+/* What several formats check and read. On false, problem completes "the bytes ...". */
+
+/* The bytes have room for a header. what names the filter in the message. */
+bool bloom_foreign_has_header(const struct bloom_foreign *filter, uint64_t header, const char *what,
+                              const char *advice, bloom_problem problem);
+
+/* As many words as the shape needs follow the header, and nothing else. They are the row. */
+bool bloom_foreign_has_row(struct bloom_foreign *filter, uint64_t header, const char *advice,
+                           bloom_problem problem);
+
+/* No bit of the row's last word after that many bits is set. */
+bool bloom_foreign_ends(const struct bloom_foreign *filter, uint64_t bits, const char *advice,
+                        bloom_problem problem);
+
+/* The number of hashes is plausible: see bloom_shape_probes_fit. */
+bool bloom_foreign_probes_fit(const struct bloom_foreign *filter, bloom_problem problem);
+
+/* The bytes do not begin as java.io.ObjectOutputStream does. The filters of Guava and Spark are
+ * Serializable, too, but only Java can read that form. */
+bool bloom_foreign_is_plain(const struct bloom_foreign *filter, bloom_problem problem);
+
+/* The last four bytes of a header of Java are the number of words, which follow. They are the row,
+ * and decide the number of bits. */
+bool bloom_foreign_has_java_row(struct bloom_foreign *filter, uint64_t header, const char *system,
+                                bloom_problem problem);
+
+/* Returns the number of keys that the bits stand for, to the nearest integer and at most n, for
+ * formats that store it; 0 without a payload. */
+uint64_t bloom_foreign_count(const struct bloom_shape *shape, const uint8_t *payload);
+
+enum { BLOOM_WORD_BYTES = BLOOM_WORD_BITS / 8 };
+
+/* Returns the number of words for this many bits. */
+static inline uint64_t bloom_words_of(uint64_t bits) {
+    return bits / BLOOM_WORD_BITS + (bits % BLOOM_WORD_BITS != 0);
+}
+
+/* Load and store eight or four bytes at any address as a big-endian number. */
+static inline uint64_t bloom_load64_big(const uint8_t *bytes) {
+    return bloom_swap64(bloom_load64(bytes));
+}
+
+static inline void bloom_store64_big(uint8_t *bytes, uint64_t value) {
+    bloom_store64(bytes, bloom_swap64(value));
+}
+
+static inline uint32_t bloom_load32_big(const uint8_t *bytes) {
+    return (uint32_t)(bloom_swap64(bloom_load32(bytes)) >> 32);
+}
+
+static inline void bloom_store32_big(uint8_t *bytes, uint32_t value) {
+    bloom_store32(bytes, (uint32_t)(bloom_swap64(value) >> 32));
+}
+
+/* Returns 32 bits as Java reads them: all its integers are signed. */
+static inline int64_t bloom_signed32(uint32_t value) {
+    return value <= INT32_MAX ? (int64_t)value : (int64_t)value - (INT64_C(1) << 32);
+}
 
 #endif

@@ -17,10 +17,7 @@
  * 0x101000000 (539 MB); then the words are read as big-endian. An export writes the usual form,
  * big-endian and with L = m. */
 #include "foreign/exchange.h"
-#include "foreign/words.h"
 
-#include "filter/layouts/classic.h"
-#include "hash/hashing.h"
 #include "hash/murmur3.h"
 
 #include <inttypes.h>
@@ -55,21 +52,15 @@ static void murmur3_twice_bytes(const uint64_t seed[2], const void *bytes, size_
     bloom_murmur3_end(state, length + 1, words + 2);
 }
 
-const struct bloom_hashing bloom_hashing_murmur3_twice = {
+static const struct bloom_hashing HASHING_MURMUR3_TWICE = {
     .name = "murmur3-twice",
     .keys = "text and BLOBs",
     .number = 6,
-    .words = 4,
     .bytes = murmur3_twice_bytes,
 };
 
 /* Layout `go`: k bits anywhere in the filter, where version 3 of github.com/bits-and-blooms/bloom
- * puts them.
- *
- * With h the four words of a key's hash, for i = 0 to k - 1, all in 64 bits:
- *
- *   bit (h[i mod 2] + i * h[j]) mod m, j = 2, 3, 3, 2 for i mod 4 = 0, 1, 2, 3
- */
+ * puts them. */
 
 enum { GO_NUMBER = 10, GO_HASH_WORDS = 4 };
 
@@ -94,7 +85,7 @@ BLOOM_WALK_MEMBERS(go, GO_HASH_WORDS, go_begin, go_step);
 
 const struct bloom_layout bloom_layout_go = {
     .name = "go",
-    .hashing = &bloom_hashing_murmur3_twice,
+    .hashing = &HASHING_MURMUR3_TWICE,
     .number = GO_NUMBER,
     .hash_words = GO_HASH_WORDS,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
@@ -105,10 +96,16 @@ const struct bloom_layout bloom_layout_go = {
 
 enum { GO_AT_PROBES = 8, GO_AT_LENGTH = 16, GO_HEADER_BYTES = 24 };
 
-static bool go_read_header(const struct bloom_layout *layout, struct bloom_shape *shape,
-                           struct bloom_row *row, uint64_t *row_bits, const uint8_t *bytes,
-                           bloom_problem problem) {
-    uint64_t bits = bloom_load64_big(bytes), probes = bloom_load64_big(bytes + GO_AT_PROBES);
+static bool go_read(struct bloom_foreign *filter, bloom_problem problem) {
+    if (filter->length > 0 && filter->bytes[0] == '{')
+        return bloom_fail(problem,
+                          "are JSON. Write the filter with WriteTo or MarshalBinary instead");
+    if (!bloom_foreign_has_header(filter, GO_HEADER_BYTES, "filter of bits-and-blooms",
+                                  "Store all that WriteTo writes", problem))
+        return false;
+    uint64_t bits = bloom_load64_big(filter->bytes);
+    uint64_t probes = bloom_load64_big(filter->bytes + GO_AT_PROBES);
+    uint64_t row_bits = bloom_load64_big(filter->bytes + GO_AT_LENGTH);
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
         bits > BLOOM_BITS_MAXIMUM)
         return bloom_fail(problem,
@@ -116,59 +113,38 @@ static bool go_read_header(const struct bloom_layout *layout, struct bloom_shape
                           " hashes and %" PRIu64 " bits. There must be 1 to %d and 1 to %" PRIu64
                           ". Write the filter with WriteTo or MarshalBinary",
                           probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
-    *row_bits = bloom_load64_big(bytes + GO_AT_LENGTH);
-    *row = (struct bloom_row){bytes + GO_HEADER_BYTES,
-                              bloom_words_of(*row_bits) == bloom_words_of(bits)};
-    if (!row->big_endian)
-        *row_bits = bloom_load64(bytes + GO_AT_LENGTH);
-    if (bloom_words_of(*row_bits) != bloom_words_of(bits))
+    filter->big_endian = bloom_words_of(row_bits) == bloom_words_of(bits);
+    if (!filter->big_endian)
+        row_bits = bloom_swap64(row_bits);
+    if (bloom_words_of(row_bits) != bloom_words_of(bits))
         return bloom_fail(problem,
                           "are not a filter of bits-and-blooms: their header says %" PRIu64
                           " bits, but a row of %" PRIu64
                           ". Write the filter with WriteTo or MarshalBinary",
-                          bits, bloom_load64_big(bytes + GO_AT_LENGTH));
-    *shape = (struct bloom_shape){.layout = layout, .probes = (uint32_t)probes, .bits = bits};
-    return bloom_exchange_probes_fit(shape, problem);
+                          bits, bloom_swap64(row_bits));
+    filter->shape.probes = (uint32_t)probes;
+    filter->shape.bits = bits;
+    return bloom_foreign_probes_fit(filter, problem) &&
+           bloom_foreign_has_row(filter, GO_HEADER_BYTES, "Store exactly what WriteTo writes",
+                                 problem) &&
+           bloom_foreign_ends(filter, row_bits < bits ? row_bits : bits,
+                              "Write it again with WriteTo", problem);
 }
 
-static bool go_read(const struct bloom_layout *layout, struct bloom_shape *shape,
-                    struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                    bloom_problem problem) {
-    uint64_t row_bits = 0;
-    if (length > 0 && bytes[0] == '{')
-        return bloom_fail(problem,
-                          "are JSON. Write the filter with WriteTo or MarshalBinary instead");
-    if (!bloom_exchange_has_header(length, GO_HEADER_BYTES, "filter of bits-and-blooms",
-                                   "Store all that WriteTo writes", problem))
-        return false;
-    if (!go_read_header(layout, shape, row, &row_bits, bytes, problem))
-        return false;
-    uint64_t expected = GO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    return bloom_exchange_has_length(length, expected, "Store exactly what WriteTo writes",
-                                     problem) &&
-           bloom_row_ends(row, row_bits < shape->bits ? row_bits : shape->bits,
-                          "Write it again with WriteTo", problem);
-}
-
-static bool go_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                       uint64_t *length, bloom_problem problem) {
-    if (!bloom_exchange_has_layout(shape, layout, "bits-and-blooms", problem))
-        return false;
-    *length = GO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    return true;
-}
-
-static void go_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
-    bloom_store64_big(bytes, shape->bits);
-    bloom_store64_big(bytes + GO_AT_PROBES, shape->probes);
-    bloom_store64_big(bytes + GO_AT_LENGTH, shape->bits);
-    bloom_row_write(bytes + GO_HEADER_BYTES, true, shape, payload);
+static uint64_t go_header(const struct bloom_shape *shape, const uint8_t *payload,
+                          uint8_t *header) {
+    (void)payload;
+    bloom_store64_big(header, shape->bits);
+    bloom_store64_big(header + GO_AT_PROBES, shape->probes);
+    bloom_store64_big(header + GO_AT_LENGTH, shape->bits);
+    return GO_HEADER_BYTES;
 }
 
 const struct bloom_exchange bloom_exchange_go = {
     .name = "go",
     .layout = &bloom_layout_go,
+    .unknown = "bits-and-blooms does not know. Build it with layout go",
+    .big_endian = true,
     .read = go_read,
-    .measure = go_measure,
-    .write = go_write,
+    .header = go_header,
 };

@@ -15,12 +15,9 @@
  * The payload is the same words in little-endian, and each strategy is a layout, so only the order
  * of bytes changes. n and p are not stored. */
 #include "foreign/exchange.h"
-#include "foreign/words.h"
 
 #include "base/utf8.h"
 #include "base/version.h"
-#include "filter/layouts/classic.h"
-#include "hash/hashing.h"
 #include "hash/murmur3.h"
 
 #include <inttypes.h>
@@ -125,30 +122,18 @@ const struct bloom_hashing bloom_hashing_utf16 = {
     .name = "utf16",
     .keys = "text",
     .number = 3,
-    .words = 2,
     .text_only = true,
     .bytes = utf16_text,
 };
 
 /* Layout `classic32`: k bits anywhere in the filter, where Guava's older MURMUR128_MITZ_32 puts
- * them.
- *
- * Only the first word of a key's hash counts, in its two halves: a the low 32 bits, b the high
- * ones. For i = 1 to k: c = a + i * b (mod 2^32); when c is 2^31 or more, c = 2^32 - 1 - c; the bit
- * is c mod m.
+ * them. Only the first word of a key's hash counts.
  *
  * The layout exists for filters that Guava wrote with that strategy, the one of its first releases.
- * No filter is made in it: c has 31 bits, so that positions from 2^31 on (256 MiB) are never
+ * No filter is made in it: a step has 31 bits, so that positions from 2^31 on (256 MiB) are never
  * used. */
 
 enum { CLASSIC32_NUMBER = 3 };
-
-static bool classic32_size(struct bloom_shape *shape, bloom_problem problem) {
-    (void)shape;
-    return bloom_fail(problem,
-                      "layout classic32 is only for filters imported from Guava's older strategy "
-                      "MURMUR128_MITZ_32. Ask for layout classic");
-}
 
 BLOOM_WALK_MEMBERS(classic32, 1, bloom_walk32_begin, bloom_walk32_step);
 
@@ -159,31 +144,28 @@ const struct bloom_layout bloom_layout_classic32 = {
     .hash_words = 1,
     .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
     .bits_multiple = BLOOM_WORD_BITS, /* as Guava counts them */
-    .unlisted = true,
-    .size = classic32_size,
+    .advice = "layout classic32 is only for filters imported from Guava's older strategy "
+              "MURMUR128_MITZ_32. Ask for layout classic",
     BLOOM_WALK_LAYOUT(classic32),
 };
 
 enum { GUAVA_AT_PROBES = 1, GUAVA_AT_WORDS = 2, GUAVA_HEADER_BYTES = 6, GUAVA_STRATEGIES = 2 };
 
-static bool guava_read(const struct bloom_layout *layout, struct bloom_shape *shape,
-                       struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                       bloom_problem problem) {
-    if (!bloom_exchange_is_plain(bytes, length, problem))
-        return false;
-    if (!bloom_exchange_has_header(length, GUAVA_HEADER_BYTES, "Guava filter",
-                                   "Store all that BloomFilter.writeTo writes", problem))
+static bool guava_read(struct bloom_foreign *filter, bloom_problem problem) {
+    const uint8_t *bytes = filter->bytes;
+    struct bloom_shape *shape = &filter->shape;
+    if (!bloom_foreign_is_plain(filter, problem) ||
+        !bloom_foreign_has_header(filter, GUAVA_HEADER_BYTES, "Guava filter",
+                                  "Store all that BloomFilter.writeTo writes", problem))
         return false;
     if (bytes[0] >= GUAVA_STRATEGIES)
         return bloom_fail(
             problem,
             "are not a Guava filter that release %s of this extension knows: the strategy in "
             "their first byte is %u, but known are 0 (MURMUR128_MITZ_32) and 1 "
-            "(MURMUR128_MITZ_64). Write the "
-            "filter with "
-            "BloomFilter.writeTo or get a newer release",
+            "(MURMUR128_MITZ_64). Write the filter with BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, bytes[0]);
-    if (bytes[0] == 0 && layout != &bloom_layout_classic)
+    if (bytes[0] == 0 && shape->layout != &bloom_layout_classic)
         return bloom_fail(
             problem, "are a Guava filter of the older strategy MURMUR128_MITZ_32, which is read as "
                      "format 'guava' alone. Write the filter with a current Guava");
@@ -191,63 +173,54 @@ static bool guava_read(const struct bloom_layout *layout, struct bloom_shape *sh
         return bloom_fail(
             problem,
             "are damaged: they say 0 hashes per key, but a Guava filter has 1 to %d. Write the "
-            "filter again with "
-            "BloomFilter.writeTo",
+            "filter again with BloomFilter.writeTo",
             BLOOM_CLASSIC_PROBES_MAXIMUM);
-    uint32_t words = bloom_load32_big(bytes + GUAVA_AT_WORDS);
-    if (!bloom_exchange_words_fit(words, "Guava", problem))
-        return false;
-    if (!bloom_exchange_has_length(length, GUAVA_HEADER_BYTES + (uint64_t)words * BLOOM_WORD_BYTES,
-                                   "Store exactly what BloomFilter.writeTo writes", problem))
-        return false;
-    *shape = (struct bloom_shape){.layout = bytes[0] == 0 ? &bloom_layout_classic32 : layout,
-                                  .probes = bytes[GUAVA_AT_PROBES],
-                                  .bits = (uint64_t)words * BLOOM_WORD_BITS};
-    *row = (struct bloom_row){bytes + GUAVA_HEADER_BYTES, true};
-    return true;
+    if (bytes[0] == 0)
+        shape->layout = &bloom_layout_classic32;
+    shape->probes = bytes[GUAVA_AT_PROBES];
+    return bloom_foreign_has_java_row(filter, GUAVA_HEADER_BYTES, "Guava", problem);
 }
 
-static bool guava_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                          uint64_t *length, bloom_problem problem) {
-    const bool either = layout == &bloom_layout_classic; /* strategy: see guava_read */
-    if (shape->layout != layout && !(either && shape->layout == &bloom_layout_classic32))
-        return bloom_fail(problem,
-                          "has layout %s, which Guava does not know%s. Build it with layout %s",
-                          shape->layout->name, either ? "" : " by this funnel", layout->name);
+static bool guava_fits(const struct bloom_shape *shape, bloom_problem problem) {
     if (shape->bits % BLOOM_WORD_BITS != 0)
         return bloom_fail(problem,
                           "has %" PRIu64
                           " bits, but Guava has only multiples of 64. Build it with %" PRIu64
                           " bits, or with bloom_new and layout classic",
                           shape->bits, bloom_words_of(shape->bits) * BLOOM_WORD_BITS);
-    if (shape->bits / BLOOM_WORD_BITS > INT32_MAX)
-        return bloom_fail(problem,
-                          "has %" PRIu64 " bits, but Guava has at most %" PRIu64
-                          ". Build several filters",
-                          shape->bits, (uint64_t)INT32_MAX * BLOOM_WORD_BITS);
-    *length = GUAVA_HEADER_BYTES + bloom_payload_bytes(shape);
-    return true;
+    return shape->bits <= BLOOM_FOREIGN_JAVA_BITS ||
+           bloom_fail(problem,
+                      "has %" PRIu64 " bits, but Guava has at most %" PRIu64
+                      ". Build several filters",
+                      shape->bits, BLOOM_FOREIGN_JAVA_BITS);
 }
 
-static void guava_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
-    bytes[0] = shape->layout != &bloom_layout_classic32;
-    bytes[GUAVA_AT_PROBES] = (uint8_t)shape->probes;
-    bloom_store32_big(bytes + GUAVA_AT_WORDS, (uint32_t)(shape->bits / BLOOM_WORD_BITS));
-    bloom_row_write(bytes + GUAVA_HEADER_BYTES, true, shape, payload);
+static uint64_t guava_header(const struct bloom_shape *shape, const uint8_t *payload,
+                             uint8_t *header) {
+    (void)payload;
+    header[0] = shape->layout != &bloom_layout_classic32;
+    header[GUAVA_AT_PROBES] = (uint8_t)shape->probes;
+    bloom_store32_big(header + GUAVA_AT_WORDS, (uint32_t)(shape->bits / BLOOM_WORD_BITS));
+    return GUAVA_HEADER_BYTES;
 }
 
 const struct bloom_exchange bloom_exchange_guava = {
     .name = "guava",
     .layout = &bloom_layout_classic,
+    .older = &bloom_layout_classic32,
+    .unknown = "Guava does not know. Build it with layout classic",
+    .big_endian = true,
     .read = guava_read,
-    .measure = guava_measure,
-    .write = guava_write,
+    .fits = guava_fits,
+    .header = guava_header,
 };
 
 const struct bloom_exchange bloom_exchange_guava_utf16 = {
     .name = "guava-utf16",
     .layout = &bloom_layout_classic_utf16,
+    .unknown = "Guava does not know by this funnel. Build it with layout classic-utf16",
+    .big_endian = true,
     .read = guava_read,
-    .measure = guava_measure,
-    .write = guava_write,
+    .fits = guava_fits,
+    .header = guava_header,
 };

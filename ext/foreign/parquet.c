@@ -13,16 +13,11 @@
  * there are two formats. */
 #include "foreign/exchange.h"
 
-#include "base/bitset.h"
-#include "base/portable.h"
 #include "base/processor_x86.h"
-#include "filter/layouts/classic.h"
 #include "filter/layouts/kernels/kernel.h"
-#include "hash/hashing.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #ifdef BLOOM_X86_KERNELS
 #include <immintrin.h>
@@ -114,34 +109,27 @@ static bool xxh64_integer32(const uint64_t seed[2], int64_t key, uint64_t *words
     return key >= INT32_MIN && key <= UINT32_MAX;
 }
 
-const struct bloom_hashing bloom_hashing_xxh64 = {
+static const struct bloom_hashing HASHING_XXH64 = {
     .name = "xxh64",
     .keys = "text, BLOBs and numbers",
     .number = 7,
-    .words = 1,
     .bytes = xxh64_bytes,
     .integer = xxh64_integer,
     .reals = BLOOM_REALS_BITS,
 };
 
-const struct bloom_hashing bloom_hashing_xxh64_int32 = {
+static const struct bloom_hashing HASHING_XXH64_INT32 = {
     .name = "xxh64-int32",
     .keys = "whole numbers from -2147483648 to 4294967295",
     .number = 8,
-    .words = 1,
     .integer = xxh64_integer32,
 };
 
 /* Layouts `parquet` and `parquet-int32`: the split block Bloom filter of Apache Parquet.
  *
- * The payload is a row of z blocks of 32 bytes, each of eight 32-bit words, little-endian. With v
- * the word of a key's hash (XXH64), x its low half and SALT eight odd factors:
- *
- *   block     floor((v >> 32) * z / 2^32)
- *   in word i (0 to 7)   bit (x * SALT[i], 32 bits) >> 27
- *
- * So k is always 8. The two layouts differ only in how integers are hashed: as 8 bytes for INT64
- * columns, as 4 bytes for INT32.
+ * The payload is a row of blocks of 32 bytes, each of eight 32-bit words, little-endian. A key has
+ * one bit in each word of its block, so k is always 8. The two layouts differ only in how integers
+ * are hashed: as 8 bytes for INT64 columns, as 4 bytes for INT32.
  *
  * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
  * Bloom Filters", 2007, and the filters of Apache Impala. */
@@ -212,20 +200,6 @@ static inline uint32_t parquet_mask(uint64_t word, unsigned i) {
     return UINT32_C(1) << ((uint32_t)word * PARQUET_SALT[i] >> 27);
 }
 
-/* Defines the members name_check and name_check_many of a kernel that has name_find. `with` is what
- * both begin with. */
-#define PARQUET_KERNEL(with, name)                                                                 \
-    static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
-                                 uint64_t word) {                                                  \
-        return name##_find(shape, payload + parquet_block_at(shape, word), &word, true);           \
-    }                                                                                              \
-    static with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,    \
-                                       const uint64_t *words, size_t count, uint8_t *found) {      \
-        bloom_find_each(shape, payload, words, count, found, PARQUET_BLOCK_BYTES,                  \
-                        parquet_block_at, name##_find, true);                                      \
-    }                                                                                              \
-    static_assert((int)PARQUET_BLOCK_BYTES <= (int)BLOOM_BLOCK_BYTES, "one line is prefetched")
-
 static inline bool parquet_portable_find(const struct bloom_shape *shape, const uint8_t *block,
                                          const uint64_t *words, bool few) {
     uint32_t missing = 0;
@@ -235,7 +209,7 @@ static inline bool parquet_portable_find(const struct bloom_shape *shape, const 
     return missing == 0;
 }
 
-PARQUET_KERNEL(, parquet_portable);
+BLOOM_KERNEL_CHECKS(, parquet_portable, PARQUET_BLOCK_BYTES, parquet_block_at);
 
 static const struct bloom_kernel PARQUET_PORTABLE = {
     .name = "portable",
@@ -257,7 +231,7 @@ WITH_PARQUET_AVX2 static inline bool parquet_avx2_find(const struct bloom_shape 
     return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), mask) != 0;
 }
 
-PARQUET_KERNEL(WITH_PARQUET_AVX2, parquet_avx2);
+BLOOM_KERNEL_CHECKS(WITH_PARQUET_AVX2, parquet_avx2, PARQUET_BLOCK_BYTES, parquet_block_at);
 
 static const struct bloom_kernel PARQUET_AVX2 = {
     .name = "avx2",
@@ -331,19 +305,18 @@ static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
         .intersect = bloom_bitset_intersect, .halve = parquet_halve, .estimate = parquet_estimate, \
     }
 
-const struct bloom_layout bloom_layout_parquet = PARQUET_LAYOUT("parquet", bloom_hashing_xxh64);
+const struct bloom_layout bloom_layout_parquet = PARQUET_LAYOUT("parquet", HASHING_XXH64);
 const struct bloom_layout bloom_layout_parquet_int32 =
-    PARQUET_LAYOUT("parquet-int32", bloom_hashing_xxh64_int32);
-
-enum { PARQUET_HEADER_MOST = 1 + 5 + 13 };
+    PARQUET_LAYOUT("parquet-int32", HASHING_XXH64_INT32);
 
 static const uint8_t PARQUET_FILE[] = {'P', 'A', 'R', '1'};
 static const uint8_t PARQUET_FIELDS[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
 
-/* Writes the only header that a filter of this size has, and returns its length. */
-static size_t parquet_header(uint64_t size, uint8_t header[PARQUET_HEADER_MOST]) {
-    size_t at = 0;
-    uint64_t zigzag = 2 * size;
+/* Writes the only header that a filter of this size has. */
+static uint64_t parquet_header(const struct bloom_shape *shape, const uint8_t *payload,
+                               uint8_t *header) {
+    uint64_t at = 0, zigzag = 2 * bloom_payload_bytes(shape);
+    (void)payload;
     header[at++] = 0x15;
     for (; zigzag > 0x7f; zigzag >>= 7)
         header[at++] = (uint8_t)(zigzag | 0x80);
@@ -352,81 +325,58 @@ static size_t parquet_header(uint64_t size, uint8_t header[PARQUET_HEADER_MOST])
     return at + sizeof PARQUET_FIELDS;
 }
 
-/* Returns the number of bytes before the bitset, or UINT64_MAX when the bytes are neither form. */
-static uint64_t parquet_before(const uint8_t *bytes, uint64_t length) {
-    uint64_t before = length % PARQUET_BLOCK_BYTES;
-    uint8_t header[PARQUET_HEADER_MOST];
-    if (before == 0)
-        return 0;
-    bool is_header = length - before <= INT32_MAX &&
-                     parquet_header(length - before, header) == before &&
-                     memcmp(bytes, header, (size_t)before) == 0;
-    return is_header ? before : UINT64_MAX;
+static bool parquet_is_file(const struct bloom_foreign *filter) {
+    const size_t length = sizeof PARQUET_FILE;
+    return filter->length >= 2 * length && memcmp(filter->bytes, PARQUET_FILE, length) == 0 &&
+           memcmp(filter->bytes + filter->length - length, PARQUET_FILE, length) == 0;
 }
 
-static bool parquet_read(const struct bloom_layout *layout, struct bloom_shape *shape,
-                         struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                         bloom_problem problem) {
-    if (length >= 2 * sizeof PARQUET_FILE &&
-        memcmp(bytes, PARQUET_FILE, sizeof PARQUET_FILE) == 0 &&
-        memcmp(bytes + length - sizeof PARQUET_FILE, PARQUET_FILE, sizeof PARQUET_FILE) == 0)
+static bool parquet_read(struct bloom_foreign *filter, bloom_problem problem) {
+    const uint64_t before = filter->length % PARQUET_BLOCK_BYTES, size = filter->length - before;
+    uint8_t header[BLOOM_EXCHANGE_HEADER_MOST];
+    if (parquet_is_file(filter))
         return bloom_fail(
             problem, "are a whole Parquet file. Cut out the filter of one column and row group, at "
                      "bloom_filter_offset with bloom_filter_length");
-    uint64_t before = parquet_before(bytes, length);
-    if (length < PARQUET_BLOCK_BYTES || before == UINT64_MAX ||
-        length - before > PARQUET_BITS_MAXIMUM / 8)
-        return bloom_fail(
-            problem,
-            "are not a Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
-            "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
-            "of whole blocks of 32. Take bloom_filter_length bytes at bloom_filter_offset",
-            length);
-    *shape = (struct bloom_shape){
-        .layout = layout, .probes = PARQUET_WORDS, .bits = (length - before) * 8};
-    *row = (struct bloom_row){bytes + before, false};
-    return true;
+    filter->shape.probes = PARQUET_WORDS;
+    filter->shape.bits = size * 8;
+    filter->row = filter->bytes + before;
+    if (size > 0 && size <= PARQUET_BITS_MAXIMUM / 8 &&
+        (before == 0 ||
+         (size <= INT32_MAX && parquet_header(&filter->shape, NULL, header) == before &&
+          memcmp(filter->bytes, header, (size_t)before) == 0)))
+        return true;
+    return bloom_fail(
+        problem,
+        "are not a Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
+        "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
+        "of whole blocks of 32. Take bloom_filter_length bytes at bloom_filter_offset",
+        filter->length);
 }
 
-static bool parquet_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                            uint64_t *length, bloom_problem problem) {
-    uint8_t header[PARQUET_HEADER_MOST];
+static bool parquet_fits(const struct bloom_shape *shape, bloom_problem problem) {
     uint64_t size = bloom_payload_bytes(shape);
-    if (shape->layout != layout)
-        return bloom_fail(problem,
-                          "has layout %s, which is not the layout of this format. Build it with "
-                          "layout %s",
-                          shape->layout->name, layout->name);
-    if (size > INT32_MAX)
-        return bloom_fail(problem,
-                          "has %" PRIu64
-                          " bytes of bits, but Parquet counts them with 31 bits. Build "
-                          "several filters",
-                          size);
-    *length = size + parquet_header(size, header);
-    return true;
-}
-
-static void parquet_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
-    uint8_t header[PARQUET_HEADER_MOST];
-    uint64_t size = bloom_payload_bytes(shape);
-    size_t before = parquet_header(size, header);
-    memcpy(bytes, header, before);
-    bloom_row_write(bytes + before, false, shape, payload);
+    return size <= INT32_MAX ||
+           bloom_fail(problem,
+                      "has %" PRIu64
+                      " bytes of bits, but Parquet counts them with 31 bits. Build several filters",
+                      size);
 }
 
 const struct bloom_exchange bloom_exchange_parquet = {
     .name = "parquet",
     .layout = &bloom_layout_parquet,
+    .unknown = "is not the layout of this format. Build it with layout parquet",
     .read = parquet_read,
-    .measure = parquet_measure,
-    .write = parquet_write,
+    .fits = parquet_fits,
+    .header = parquet_header,
 };
 
 const struct bloom_exchange bloom_exchange_parquet_int32 = {
     .name = "parquet-int32",
     .layout = &bloom_layout_parquet_int32,
+    .unknown = "is not the layout of this format. Build it with layout parquet-int32",
     .read = parquet_read,
-    .measure = parquet_measure,
-    .write = parquet_write,
+    .fits = parquet_fits,
+    .header = parquet_header,
 };

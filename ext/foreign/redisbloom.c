@@ -16,15 +16,9 @@
  * An import drops the two sizes, because a filter of ours is only its parameters and its bits. An
  * export writes for both the estimate from the bits, at most n. */
 #include "foreign/exchange.h"
-#include "foreign/words.h"
-
-#include "base/portable.h"
-#include "filter/layouts/classic.h"
-#include "hash/hashing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Hashing `murmur2`: the two hashes of RedisBloom, a = H(key, seed c6a4a7935bd1e995) and b = H(key,
  * seed a), H being MurmurHash64A (Austin Appleby, public domain, 2008).
@@ -69,11 +63,10 @@ static bool murmur2_integer(const uint64_t seed[2], int64_t key, uint64_t *words
     return true;
 }
 
-const struct bloom_hashing bloom_hashing_murmur2 = {
+static const struct bloom_hashing HASHING_MURMUR2 = {
     .name = "murmur2",
     .keys = "text, BLOBs and whole numbers",
     .number = 9,
-    .words = 2,
     .bytes = murmur2_bytes,
     .integer = murmur2_integer,
 };
@@ -81,8 +74,7 @@ const struct bloom_hashing bloom_hashing_murmur2 = {
 /* Layout `redisbloom`: k bits anywhere in the filter, where RedisBloom (module `bf`, since its
  * release 2.2) puts them.
  *
- * With a and b the two words of a key's hash, for i = 0 to k - 1: bit (a + i * b) mod m, the sum in
- * 64 bits. m is a multiple of 64.
+ * m is a multiple of 64.
  *
  * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first
  * link has half of p; one that was reserved with NONSCALING has p itself. This layout is the first
@@ -133,8 +125,7 @@ static bool redisbloom_size(struct bloom_shape *shape, bloom_problem problem) {
     }
     shape->extra[0] = REDISBLOOM_GROWTH;
     struct bloom_rounded bits_per_key = redisbloom_bits_per_key(shape);
-    double value = bloom_rounded_as_double(bits_per_key);
-    memcpy(&shape->extra[1], &value, sizeof value);
+    shape->extra[1] = bloom_bits_of_double(bloom_rounded_as_double(bits_per_key));
     shape->probes = (uint32_t)redisbloom_probes(bits_per_key);
     uint64_t bits = bloom_rounded_floor(
         bloom_rounded_times(bloom_rounded_integer(bloom_foreign_keys(shape)), bits_per_key));
@@ -149,11 +140,9 @@ static bool redisbloom_is_of_redis(const struct bloom_shape *shape) {
     enum { UNITS_TOLERATED = 8 };
     if (shape->capacity == 0 || shape->rate < REDISBLOOM_RATE_MINIMUM)
         return false;
-    double value = bloom_rounded_as_double(redisbloom_bits_per_key(shape));
-    double stored;
-    uint64_t expected;
-    memcpy(&expected, &value, sizeof expected);
-    memcpy(&stored, &shape->extra[1], sizeof stored);
+    const uint64_t expected =
+        bloom_bits_of_double(bloom_rounded_as_double(redisbloom_bits_per_key(shape)));
+    const double stored = bloom_double_of_bits(shape->extra[1]);
     return shape->extra[1] - expected + UNITS_TOLERATED <= 2 * UNITS_TOLERATED &&
            redisbloom_probes(bloom_rounded_double(stored)) == shape->probes;
 }
@@ -166,21 +155,17 @@ static bool redisbloom_valid(const struct bloom_shape *shape, bloom_problem prob
         "is invalid: its header has options that RedisBloom does not know" BLOOM_MADE_WRONGLY);
 }
 
-static inline struct bloom_walk redisbloom_begin(const uint64_t *words) {
-    return (struct bloom_walk){.at = words[0], .step = words[1]};
-}
-
 static inline uint64_t redisbloom_step(struct bloom_walk *walk) {
     const uint64_t at = walk->at;
     walk->at += walk->step;
     return at;
 }
 
-BLOOM_WALK_MEMBERS(redisbloom, 2, redisbloom_begin, redisbloom_step);
+BLOOM_WALK_MEMBERS(redisbloom, 2, bloom_walk64_begin, redisbloom_step);
 
 const struct bloom_layout bloom_layout_redisbloom = {
     .name = "redisbloom",
-    .hashing = &bloom_hashing_murmur2,
+    .hashing = &HASHING_MURMUR2,
     .number = REDISBLOOM_NUMBER,
     .hash_words = 2,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
@@ -209,48 +194,39 @@ enum {
 
 /* Reads the header of one link, and returns true when RedisBloom writes such headers. The length is
  * not checked. */
-static bool redis_read_link(const struct bloom_layout *layout, struct bloom_shape *shape,
-                            const uint8_t *bytes, bloom_problem problem) {
-    uint64_t rate = bloom_load64(bytes + REDIS_AT_RATE);
+static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
+                            bloom_problem problem) {
     uint64_t size = bloom_load64(bytes + REDIS_AT_BYTES);
     bool scaling = bloom_load32(bytes + REDIS_AT_OPTIONS) == REDIS_SCALING;
-    *shape = (struct bloom_shape){
-        .layout = layout,
-        .probes = bloom_load32(bytes + REDIS_AT_PROBES),
-        .bits = bloom_load64(bytes + REDIS_AT_BITS),
-        .capacity = bloom_load64(bytes + REDIS_AT_CAPACITY),
-        .extra = {bloom_load32(bytes + REDIS_AT_GROWTH) | (scaling ? 0 : REDISBLOOM_NONSCALING),
-                  bloom_load64(bytes + REDIS_AT_BITS_PER_KEY)},
-    };
-    memcpy(&shape->rate, &rate, sizeof rate);
+    shape->probes = bloom_load32(bytes + REDIS_AT_PROBES);
+    shape->bits = bloom_load64(bytes + REDIS_AT_BITS);
+    shape->capacity = bloom_load64(bytes + REDIS_AT_CAPACITY);
+    shape->extra[0] = bloom_load32(bytes + REDIS_AT_GROWTH) | (scaling ? 0 : REDISBLOOM_NONSCALING);
+    shape->extra[1] = bloom_load64(bytes + REDIS_AT_BITS_PER_KEY);
+    shape->rate = bloom_double_of_bits(bloom_load64(bytes + REDIS_AT_RATE));
     if (scaling)
         shape->rate *= 2;
-    bool sound = size > 0 && size <= BLOOM_BITS_MAXIMUM / 8 && shape->bits == 8 * size &&
-                 shape->bits % BLOOM_WORD_BITS == 0 && bytes[REDIS_AT_POWER] == 0 &&
-                 bloom_load64(bytes) == bloom_load64(bytes + REDIS_AT_LINK_SIZE) &&
-                 shape->capacity <= BLOOM_CAPACITY_MAXIMUM && bloom_shape_probes_fit(shape) &&
-                 shape->rate < 1 && redisbloom_is_of_redis(shape);
-    if (!sound) {
-        char number[BLOOM_NUMBER_SIZE];
-        bloom_fail(problem,
-                   "are damaged: their header says %" PRIu64 " keys, rate %s, %" PRIu32
-                   " hashes and %" PRIu64 " bits in %" PRIu64
-                   " bytes, which no filter of RedisBloom "
-                   "has. Dump it again with BF.SCANDUMP",
-                   shape->capacity, bloom_number_text(number, shape->rate, 6), shape->probes,
-                   shape->bits, size);
-    }
-    return sound;
+    if (size > 0 && size <= BLOOM_BITS_MAXIMUM / 8 && shape->bits == 8 * size &&
+        shape->bits % BLOOM_WORD_BITS == 0 && bytes[REDIS_AT_POWER] == 0 &&
+        bloom_load64(bytes) == bloom_load64(bytes + REDIS_AT_LINK_SIZE) &&
+        shape->capacity <= BLOOM_CAPACITY_MAXIMUM && bloom_shape_probes_fit(shape) &&
+        shape->rate < 1 && redisbloom_is_of_redis(shape))
+        return true;
+    char number[BLOOM_NUMBER_SIZE];
+    return bloom_fail(problem,
+                      "are damaged: their header says %" PRIu64 " keys, rate %s, %" PRIu32
+                      " hashes and %" PRIu64 " bits in %" PRIu64
+                      " bytes, which no filter of RedisBloom has. Dump it again with BF.SCANDUMP",
+                      shape->capacity, bloom_number_text(number, shape->rate, 6), shape->probes,
+                      shape->bits, size);
 }
 
-static bool redis_read(const struct bloom_layout *layout, struct bloom_shape *shape,
-                       struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                       bloom_problem problem) {
-    if (!bloom_exchange_has_header(length, REDIS_HEADER_BYTES, "RedisBloom filter",
-                                   "Join all chunks of BF.SCANDUMP", problem))
+static bool redis_read(struct bloom_foreign *filter, bloom_problem problem) {
+    if (!bloom_foreign_has_header(filter, REDIS_HEADER_BYTES, "RedisBloom filter",
+                                  "Join all chunks of BF.SCANDUMP", problem))
         return false;
-    uint32_t links = bloom_load32(bytes + REDIS_AT_LINKS);
-    uint32_t options = bloom_load32(bytes + REDIS_AT_OPTIONS);
+    uint32_t links = bloom_load32(filter->bytes + REDIS_AT_LINKS);
+    uint32_t options = bloom_load32(filter->bytes + REDIS_AT_OPTIONS);
     if (options != REDIS_SCALING && options != REDIS_NONSCALING)
         return bloom_fail(
             problem,
@@ -263,53 +239,46 @@ static bool redis_read(const struct bloom_layout *layout, struct bloom_shape *sh
                           " filters in a chain, and only one can be read. Reserve room for "
                           "all keys with BF.RESERVE, so that there is one",
                           links);
-    if (!redis_read_link(layout, shape, bytes, problem))
-        return false;
-    *row = (struct bloom_row){bytes + REDIS_HEADER_BYTES, false};
-    return bloom_exchange_has_length(length, REDIS_HEADER_BYTES + bloom_payload_bytes(shape),
-                                     "Join exactly the chunks of BF.SCANDUMP", problem);
+    return redis_read_link(&filter->shape, filter->bytes, problem) &&
+           bloom_foreign_has_row(filter, REDIS_HEADER_BYTES,
+                                 "Join exactly the chunks of BF.SCANDUMP", problem);
 }
 
-static bool redis_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                          uint64_t *length, bloom_problem problem) {
-    if (!bloom_exchange_has_layout(shape, layout, "RedisBloom", problem))
-        return false;
+static bool redis_fits(const struct bloom_shape *shape, bloom_problem problem) {
     if (shape->capacity == 0)
         return bloom_fail(
             problem, "was made for n = 0 keys, and RedisBloom has no such filter. Build it for 1");
-    if (!redisbloom_is_of_redis(shape))
-        return bloom_fail(problem,
-                          "says p or bits per key that no filter of RedisBloom has for its %" PRIu32
-                          " hashes. Build it with bloom_agg(key, n, p, 'redisbloom')",
-                          shape->probes);
-    *length = REDIS_HEADER_BYTES + bloom_payload_bytes(shape);
-    return true;
+    return redisbloom_is_of_redis(shape) ||
+           bloom_fail(problem,
+                      "says p or bits per key that no filter of RedisBloom has for its %" PRIu32
+                      " hashes. Build it with bloom_agg(key, n, p, 'redisbloom')",
+                      shape->probes);
 }
 
-static void redis_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+static uint64_t redis_header(const struct bloom_shape *shape, const uint8_t *payload,
+                             uint8_t *header) {
     bool scaling = (shape->extra[0] & REDISBLOOM_NONSCALING) == 0;
-    double link_rate = redisbloom_link_rate(shape);
-    uint64_t rate, size = bloom_payload_bytes(shape), count = bloom_exchange_count(shape, payload);
-    memcpy(&rate, &link_rate, sizeof rate);
-    bloom_store64(bytes, count);
-    bloom_store32(bytes + REDIS_AT_LINKS, 1);
-    bloom_store32(bytes + REDIS_AT_OPTIONS, scaling ? REDIS_SCALING : REDIS_NONSCALING);
-    bloom_store32(bytes + REDIS_AT_GROWTH, (uint32_t)shape->extra[0]);
-    bloom_store64(bytes + REDIS_AT_BYTES, size);
-    bloom_store64(bytes + REDIS_AT_BITS, shape->bits);
-    bloom_store64(bytes + REDIS_AT_LINK_SIZE, count);
-    bloom_store64(bytes + REDIS_AT_RATE, rate);
-    bloom_store64(bytes + REDIS_AT_BITS_PER_KEY, shape->extra[1]);
-    bloom_store32(bytes + REDIS_AT_PROBES, shape->probes);
-    bloom_store64(bytes + REDIS_AT_CAPACITY, shape->capacity);
-    bytes[REDIS_AT_POWER] = 0;
-    bloom_row_write(bytes + REDIS_HEADER_BYTES, false, shape, payload);
+    uint64_t count = bloom_foreign_count(shape, payload);
+    bloom_store64(header, count);
+    bloom_store32(header + REDIS_AT_LINKS, 1);
+    bloom_store32(header + REDIS_AT_OPTIONS, scaling ? REDIS_SCALING : REDIS_NONSCALING);
+    bloom_store32(header + REDIS_AT_GROWTH, (uint32_t)shape->extra[0]);
+    bloom_store64(header + REDIS_AT_BYTES, bloom_payload_bytes(shape));
+    bloom_store64(header + REDIS_AT_BITS, shape->bits);
+    bloom_store64(header + REDIS_AT_LINK_SIZE, count);
+    bloom_store64(header + REDIS_AT_RATE, bloom_bits_of_double(redisbloom_link_rate(shape)));
+    bloom_store64(header + REDIS_AT_BITS_PER_KEY, shape->extra[1]);
+    bloom_store32(header + REDIS_AT_PROBES, shape->probes);
+    bloom_store64(header + REDIS_AT_CAPACITY, shape->capacity);
+    header[REDIS_AT_POWER] = 0;
+    return REDIS_HEADER_BYTES;
 }
 
 const struct bloom_exchange bloom_exchange_redisbloom = {
     .name = "redisbloom",
     .layout = &bloom_layout_redisbloom,
+    .unknown = "RedisBloom does not know. Build it with layout redisbloom",
     .read = redis_read,
-    .measure = redis_measure,
-    .write = redis_write,
+    .fits = redis_fits,
+    .header = redis_header,
 };

@@ -15,12 +15,8 @@
  * those are refused.
  */
 #include "foreign/exchange.h"
-#include "foreign/words.h"
 
-#include "base/portable.h"
 #include "base/version.h"
-#include "filter/layouts/classic.h"
-#include "hash/hashing.h"
 
 #include <inttypes.h>
 
@@ -59,12 +55,10 @@ static uint32_t spark_hash(const uint8_t *bytes, size_t length, uint32_t seed) {
     uint32_t hash = seed;
     size_t left = length;
     /* Four words a turn: the end of a long loop is mispredicted. */
-    for (; left >= 16; left -= 16, bytes += 16) {
-        hash = spark_mix(hash, bloom_load32(bytes));
-        hash = spark_mix(hash, bloom_load32(bytes + 4));
-        hash = spark_mix(hash, bloom_load32(bytes + 8));
-        hash = spark_mix(hash, bloom_load32(bytes + 12));
-    }
+    for (; left >= 16; left -= 16, bytes += 16)
+        BLOOM_UNROLLED
+    for (unsigned i = 0; i < 16; i += 4)
+        hash = spark_mix(hash, bloom_load32(bytes + i));
     for (; left >= 4; left -= 4, bytes += 4)
         hash = spark_mix(hash, bloom_load32(bytes));
     for (; left > 0; left--)
@@ -87,11 +81,10 @@ static bool spark_integer(const uint64_t seed[2], int64_t key, uint64_t *words) 
     return true;
 }
 
-const struct bloom_hashing bloom_hashing_spark = {
+static const struct bloom_hashing HASHING_SPARK = {
     .name = "spark",
     .keys = "text, BLOBs and whole numbers",
     .number = 4,
-    .words = 1,
     .bytes = spark_bytes,
     .integer = spark_integer,
 };
@@ -99,16 +92,10 @@ const struct bloom_hashing bloom_hashing_spark = {
 /* Layouts `spark1` and `spark2`: k bits anywhere in the filter, where Spark's BloomFilterImpl
  * (every release since 2.0) and BloomFilterImplV2 (since 4.1) put them.
  *
- * With h1 and h2 the two 32-bit hashes of a key, and ~ the complement of every bit:
- *
- *   spark1   for i = 1 to k: c = h1 + i * h2 (32 bits, signed); bit (c < 0 ? ~c : c) mod m
- *   spark2   c = h1 (signed) * (2^31 - 1); k times: c += h2 (signed; 64 bits),
- *            bit (c < 0 ? ~c : c) mod m
- *
  * m is a multiple of 64. spark2 has a seed of 32 bits, the low half of the first extra word of the
  * header; the rest is zero.
  *
- * c of spark1 has 31 bits: beyond 2^31 (256 MiB) a filter has bits that no key ever sets.
+ * A step of spark1 has 31 bits: beyond 2^31 (256 MiB) a filter has bits that no key ever sets.
  *
  * org.apache.spark.util.sketch.BloomFilterImpl and BloomFilterImplV2 for the rules.
  */
@@ -156,7 +143,7 @@ BLOOM_WALK_MEMBERS(spark2, 1, spark2_begin, spark2_step);
 
 const struct bloom_layout bloom_layout_spark1 = {
     .name = "spark1",
-    .hashing = &bloom_hashing_spark,
+    .hashing = &HASHING_SPARK,
     .number = SPARK1_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
@@ -168,7 +155,7 @@ const struct bloom_layout bloom_layout_spark1 = {
 
 const struct bloom_layout bloom_layout_spark2 = {
     .name = "spark2",
-    .hashing = &bloom_hashing_spark,
+    .hashing = &HASHING_SPARK,
     .number = SPARK2_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
@@ -178,90 +165,61 @@ const struct bloom_layout bloom_layout_spark2 = {
     BLOOM_WALK_LAYOUT(spark2),
 };
 
-enum { SPARK_AT_PROBES = 4, SPARK_AT_SEED = 8, SPARK_VERSIONS = 2 };
+/* The last four bytes of a header are the number of words. */
+enum { SPARK_AT_PROBES = 4, SPARK_AT_SEED = 8, SPARK1_HEADER_BYTES = 12, SPARK2_HEADER_BYTES = 16 };
 
-/* By version. */
-static const struct {
-    const struct bloom_layout *layout;
-    uint8_t header_bytes; /* the last four of which are the number of words */
-} SPARK_FORMS[SPARK_VERSIONS + 1] = {
-    {NULL, 12}, {&bloom_layout_spark1, 12}, {&bloom_layout_spark2, 16}};
-
-static bool spark_read(const struct bloom_layout *layout, struct bloom_shape *shape,
-                       struct bloom_row *row, const uint8_t *bytes, uint64_t length,
-                       bloom_problem problem) {
-    uint32_t version = length >= 4 ? bloom_load32_big(bytes) : 0;
-    if (!bloom_exchange_is_plain(bytes, length, problem))
+static bool spark_read(struct bloom_foreign *filter, bloom_problem problem) {
+    const uint8_t *bytes = filter->bytes;
+    uint32_t version = filter->length >= 4 ? bloom_load32_big(bytes) : 1;
+    uint64_t header = version == 1 ? SPARK1_HEADER_BYTES : SPARK2_HEADER_BYTES;
+    if (!bloom_foreign_is_plain(filter, problem))
         return false;
-    if (length >= 4 && (version < 1 || version > SPARK_VERSIONS))
+    if (version < 1 || version > 2)
         return bloom_fail(
             problem,
             "are not a Spark filter that release %s of this extension knows: they begin with "
             "version %" PRIu32 ", but known are 1 and 2. Write the filter with "
             "BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, version);
-    uint64_t header = SPARK_FORMS[version].header_bytes;
-    if (!bloom_exchange_has_header(length, header, "Spark filter",
-                                   "Store all that BloomFilter.writeTo writes", problem))
+    if (!bloom_foreign_has_header(filter, header, "Spark filter",
+                                  "Store all that BloomFilter.writeTo writes", problem))
         return false;
     uint32_t probes = bloom_load32_big(bytes + SPARK_AT_PROBES);
-    uint32_t words = bloom_load32_big(bytes + header - 4);
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM)
         return bloom_fail(problem,
                           "say %" PRId64
                           " hashes per key, which must be 1 to %d. Write the filter again "
                           "with BloomFilter.writeTo",
                           bloom_signed32(probes), BLOOM_FOREIGN_PROBES_MAXIMUM);
-    if (!bloom_exchange_words_fit(words, "Spark", problem))
-        return false;
-    if (!bloom_exchange_has_length(length, header + (uint64_t)words * BLOOM_WORD_BYTES,
-                                   "Store exactly what BloomFilter.writeTo writes", problem))
-        return false;
-    *shape = (struct bloom_shape){.layout = SPARK_FORMS[version].layout,
-                                  .probes = probes,
-                                  .bits = (uint64_t)words * BLOOM_WORD_BITS};
-    if (version == 2)
-        shape->extra[0] = bloom_load32_big(bytes + SPARK_AT_SEED);
-    *row = (struct bloom_row){bytes + header, true};
-    (void)layout;
-    return bloom_exchange_probes_fit(shape, problem);
+    filter->shape.probes = probes;
+    if (version == 1)
+        filter->shape.layout = &bloom_layout_spark1;
+    else
+        filter->shape.extra[0] = bloom_load32_big(bytes + SPARK_AT_SEED);
+    return bloom_foreign_has_java_row(filter, header, "Spark", problem) &&
+           bloom_foreign_probes_fit(filter, problem);
 }
 
-static uint32_t spark_version(const struct bloom_layout *layout) {
-    uint32_t version = SPARK_VERSIONS;
-    while (version > 0 && SPARK_FORMS[version].layout != layout)
-        version--;
-    return version;
-}
-
-static bool spark_measure(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                          uint64_t *length, bloom_problem problem) {
-    uint32_t version = spark_version(shape->layout);
-    (void)layout;
-    if (version == 0)
-        return bloom_fail(
-            problem,
-            "has layout %s, which Spark does not know. Build it with layout spark1, or spark2 "
-            "for Spark 4.1 and newer",
-            shape->layout->name);
-    *length = SPARK_FORMS[version].header_bytes + bloom_payload_bytes(shape);
-    return true;
-}
-
-static void spark_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
-    uint32_t version = spark_version(shape->layout);
-    uint8_t header = SPARK_FORMS[version].header_bytes;
-    bloom_store32_big(bytes, version);
-    bloom_store32_big(bytes + SPARK_AT_PROBES, shape->probes);
-    if (version == 2)
-        bloom_store32_big(bytes + SPARK_AT_SEED, (uint32_t)shape->extra[0]);
-    bloom_store32_big(bytes + header - 4, (uint32_t)(shape->bits / BLOOM_WORD_BITS));
-    bloom_row_write(bytes + header, true, shape, payload);
+static uint64_t spark_header(const struct bloom_shape *shape, const uint8_t *payload,
+                             uint8_t *header) {
+    const bool seeded = shape->layout == &bloom_layout_spark2;
+    const uint64_t length = seeded ? SPARK2_HEADER_BYTES : SPARK1_HEADER_BYTES;
+    (void)payload;
+    bloom_store32_big(header, seeded ? 2 : 1);
+    bloom_store32_big(header + SPARK_AT_PROBES, shape->probes);
+    if (seeded)
+        bloom_store32_big(header + SPARK_AT_SEED, (uint32_t)shape->extra[0]);
+    bloom_store32_big(header + length - 4, (uint32_t)(shape->bits / BLOOM_WORD_BITS));
+    return length;
 }
 
 const struct bloom_exchange bloom_exchange_spark = {
     .name = "spark",
+    .layout = &bloom_layout_spark2,
+    .older = &bloom_layout_spark1,
+    .unknown =
+        "Spark does not know. Build it with layout spark1, or spark2 for Spark 4.1 and newer",
+    .big_endian = true,
     .read = spark_read,
-    .measure = spark_measure,
-    .write = spark_write,
+    .header = spark_header,
 };

@@ -40,7 +40,6 @@ const struct bloom_hashing bloom_hashing_murmur3 = {
     .name = "murmur3",
     .keys = "text, BLOBs and numbers",
     .number = 1,
-    .words = 2,
     .bytes = murmur3_bytes,
     .integer = murmur3_integer,
     .reals = BLOOM_REALS_WHOLE_OR_BITS,
@@ -50,6 +49,5 @@ const struct bloom_hashing bloom_hashing_integer = {
     .name = "integer",
     .keys = "whole numbers from 0 on",
     .number = 2,
-    .words = 1,
     .integer = integer_of_integer,
 };

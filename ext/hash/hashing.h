@@ -1,19 +1,8 @@
 /* From a key to the words that decide about it. A hashing is a function for each type of key.
  *
  * The number of a hashing is byte 6 of a filter's header. The meaning of a number never changes;
- * new hashings get new numbers. Numbers from 128 on are private, and no release assigns them. The
- * row of each layout names the hashing that it uses.
- *
- *   1  murmur3   MurmurHash3 x64 128 with seed 0; two words
- *   2  integer   the number itself, for whole numbers from 0 on; one word
- *   3  utf16     murmur3 over text as UTF-16, Guava's unencodedCharsFunnel; two words
- *   4  spark     MurmurHash3 x86 32 with Spark's tail, twice; one word
- *   5  fnv       FNV-1 with 64 bits; one word
- *   6  murmur3-twice  MurmurHash3 x64 128 of the key, and of the key and a byte 01; four words
- *   7  xxh64     XXH64 of Parquet's values; one word
- *   8  xxh64-int32    the same of whole numbers as 4 bytes
- *   9  murmur2   MurmurHash64A, twice; two words
- *  10  siphash   SipHash-2-4 under the salt of a filter; one word
+ * new hashings get new numbers, from 11 on. Numbers from 128 on are private, and no release assigns
+ * them. The row of each layout names the hashing that it uses.
  *
  * murmur3 and siphash hash the same bytes of a key. They are fixed, because they decide what a
  * stored filter answers:
@@ -47,7 +36,6 @@ struct bloom_hashing {
     const char *name;
     const char *keys; /* the types of keys that it hashes, for messages: "text and integers" */
     uint8_t number;   /* as stored in the header */
-    unsigned words;   /* number of words that each function writes: 1 to BLOOM_HASH_WORDS_MAXIMUM */
     bool text_only;   /* BLOBs are no keys; else a BLOB is the same key as a text of its bytes */
     enum bloom_reals reals; /* plays no part if integers are no keys */
 
@@ -61,12 +49,6 @@ struct bloom_hashing {
 extern const struct bloom_hashing bloom_hashing_murmur3;
 extern const struct bloom_hashing bloom_hashing_integer;
 extern const struct bloom_hashing bloom_hashing_utf16;
-extern const struct bloom_hashing bloom_hashing_spark;
-extern const struct bloom_hashing bloom_hashing_fnv;
-extern const struct bloom_hashing bloom_hashing_murmur3_twice;
-extern const struct bloom_hashing bloom_hashing_xxh64;
-extern const struct bloom_hashing bloom_hashing_xxh64_int32;
-extern const struct bloom_hashing bloom_hashing_murmur2;
 extern const struct bloom_hashing bloom_hashing_siphash;
 
 /* Sets *integer to what a real key is hashed as. Returns false when it is no key. A NaN has bits,

@@ -70,7 +70,6 @@ const struct bloom_hashing bloom_hashing_siphash = {
     .name = "siphash",
     .keys = "text, BLOBs and numbers",
     .number = 10,
-    .words = 1,
     .bytes = siphash_bytes,
     .integer = siphash_integer,
     .reals = BLOOM_REALS_WHOLE_OR_BITS,

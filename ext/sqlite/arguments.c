@@ -296,15 +296,14 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
 bool bloom_sql_skip_key(sqlite3_context *context, int position, sqlite3_value *value,
                         const struct bloom_shape *shape, enum bloom_key_kind kind) {
     const struct bloom_layout *layout = shape->layout;
-    const struct bloom_key_rule *rule = shape->keying.rule;
     char found[BLOOM_WORDS_SIZE];
     if (kind == BLOOM_KEY_NULL)
         return true;
     if (kind == BLOOM_KEY_NO_MEMORY || bloom_sql_describe(found, value) == NULL)
         sqlite3_result_error_nomem(context);
-    else if (rule != NULL)
+    else if (shape->keying.rule != NULL)
         bloom_sql_error(context, "%s (argument %d) is not a URL. %s", found, position,
-                        bloom_sql_no_key_advice(value, rule));
+                        bloom_sql_no_key_advice(value));
     else
         bloom_sql_error(context,
                         "argument %d is %s, but the keys of layout %s are %s. Convert it with "

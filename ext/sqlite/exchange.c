@@ -27,7 +27,7 @@ static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite
 void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments) {
     bloom_problem problem;
     struct bloom_shape shape;
-    struct bloom_row row;
+    struct bloom_foreign foreign;
     const uint8_t *bytes;
     uint64_t length;
     (void)count;
@@ -53,18 +53,16 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
                                  "an import");
         return;
     }
-    if (!bloom_exchange_read(format, &shape, &row, bytes, length, problem)) {
+    if (!bloom_exchange_read(format, bytes, length, &foreign, problem)) {
         bloom_sql_error(context, "the bytes (argument 1) %s", problem);
         return;
     }
-    if (!bloom_sql_check_length(context, &shape))
+    if (!bloom_sql_check_length(context, &foreign.shape))
         return;
-    uint8_t *filter = sqlite3_malloc64(bloom_filter_bytes(&shape));
-    if (filter != NULL) {
-        bloom_header_write(&shape, filter);
-        bloom_row_read(&row, &shape, filter + bloom_header_bytes(&shape));
-    }
-    bloom_sql_result_filter(context, &shape, filter);
+    uint8_t *filter = sqlite3_malloc64(bloom_filter_bytes(&foreign.shape));
+    if (filter != NULL)
+        bloom_exchange_import(&foreign, filter);
+    bloom_sql_result_filter(context, &foreign.shape, filter);
 }
 
 /* bloom_export(filter, format) returns the filter as another system serialises it. */
@@ -78,7 +76,7 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
     const struct bloom_exchange *format = read_format(context, arguments[1]);
     if (format == NULL)
         return;
-    if (!format->measure(format->layout, &filter.shape, &length, problem)) {
+    if (!bloom_exchange_measure(format, &filter.shape, &length, problem)) {
         bloom_sql_error(context, "argument 1 %s", problem);
         return;
     }
@@ -87,7 +85,7 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_result_error_nomem(context);
         return;
     }
-    format->write(&filter.shape, bloom_stored_payload(&filter), bytes);
+    bloom_exchange_export(format, &filter.shape, bloom_stored_payload(&filter), bytes);
     if (bloom_sql_interrupted(context, length, &(uint64_t){0})) {
         sqlite3_free(bytes);
         return;

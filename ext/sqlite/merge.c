@@ -22,7 +22,7 @@ static bool merge_argument(sqlite3_context *context, struct sql_merge *sql,
                            enum bloom_merge_kind kind, int position, sqlite3_value *value) {
     struct bloom_stored filter;
     bloom_problem problem;
-    enum bloom_merged merged = BLOOM_MERGE_INTERRUPTED; /* or reported otherwise */
+    enum bloom_built merged = BLOOM_BUILD_INTERRUPTED; /* or reported otherwise */
     if (kind == BLOOM_UNION && bloom_sql_is_null(value))
         return true;
     sql->context = context;
@@ -35,14 +35,14 @@ static bool merge_argument(sqlite3_context *context, struct sql_merge *sql,
                          bloom_merge_offered(kind, filter.shape.layout),
                          kind == BLOOM_UNION ? "unite" : "intersect", filter.shape.layout->advice))
         merged = bloom_merge_take(&sql->merge, &filter.shape, filter.bytes, problem);
-    if (merged == BLOOM_MERGED)
+    if (merged == BLOOM_BUILT)
         return true;
-    if (merged == BLOOM_MERGE_DIFFERS)
+    if (merged == BLOOM_BUILD_REFUSED)
         bloom_sql_error(context,
                         "argument %d differs from the first filter (first and argument %d: %s). "
                         "Make them with the same parameters, as bloom_agg(key, filter) does",
                         position, position, problem);
-    else if (merged == BLOOM_MERGE_NO_MEMORY)
+    else if (merged == BLOOM_BUILD_NO_MEMORY)
         sqlite3_result_error_nomem(context);
     bloom_merge_release(&sql->merge);
     return false;

@@ -3,8 +3,6 @@
  * changes a copy. */
 #include "sqlite/functions.h"
 
-#include "filter/layouts/counting.h"
-
 #include "base/version.h"
 
 #include <math.h>

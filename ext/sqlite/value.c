@@ -109,14 +109,14 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
                : bloom_ruled_keys(shape, text, (size_t)length, &bloom_sql_memory, words, count);
 }
 
-const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_key_rule *rule) {
+const char *bloom_sql_no_key_advice(sqlite3_value *value) {
     const int type = sqlite3_value_type(value);
     const uint8_t *text;
     uint64_t length;
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
         return "Give the column that has the URLs";
     bloom_sql_bytes(value, &text, &length); /* it was read before, so there is memory */
-    return rule->advice(text, (size_t)length);
+    return bloom_key_rule_advice(text, (size_t)length);
 }
 
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying) {

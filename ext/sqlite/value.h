@@ -90,7 +90,7 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
 /* Returns what to do about a value for which the key rule has no key to add. */
-const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_key_rule *rule);
+const char *bloom_sql_no_key_advice(sqlite3_value *value);
 
 /* Appends a keying to a JSON object: ,"key":"url","salted":true, or nothing. */
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying);

@@ -476,7 +476,6 @@ static int refuse_set(struct table *table) {
 /* With ignore a key that is in is ignored, and so is what is no key. */
 static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    const struct bloom_key_rule *rule = table->key_shape.keying.rule;
     struct bloom_typed_key key = bloom_typed_key(table->key_type, value, true);
     char found_words[BLOOM_WORDS_SIZE];
     bool found = false; /* gcc does not see that what succeeds sets it */
@@ -487,7 +486,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
         return bloom_sql_describe(found_words, value) == NULL
                    ? SQLITE_NOMEM
                    : table_error(table, "%s is not a URL. %s", found_words,
-                                 bloom_sql_no_key_advice(value, rule));
+                                 bloom_sql_no_key_advice(value));
     case BLOOM_KEY_NULL:
         if (bloom_sql_pinned_hashes(table->database.connection, value) != NULL)
             return refuse_set(table);

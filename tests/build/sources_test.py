@@ -131,7 +131,7 @@ static void toy_text(const uint64_t seed[2], const void *text, size_t length, ui
     words[0] = length;
 }
 const struct bloom_hashing bloom_hashing_toy = {
-    .name = "toy", .keys = "text", .number = 200, .words = 1, .text_only = true,
+    .name = "toy", .keys = "text", .number = 200, .text_only = true,
     .bytes = toy_text};
 """,
     "ext/filter/layouts/toy.c": """

@@ -8,9 +8,6 @@
 #include "base/portable.h"
 #include "filter/header.h"
 #include "../library/shorthand.h"
-#include "filter/layouts/bitmap.h"
-#include "filter/layouts/counting.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -24,24 +24,23 @@ static void find_formats(void) {
 }
 
 /* A filter of ours from bytes that have been found sound, in memory of exact size. */
-static uint8_t *import(const struct bloom_shape *shape, const struct bloom_row *row) {
-    uint8_t *filter = malloc((size_t)bloom_filter_bytes(shape));
+static uint8_t *import(const struct bloom_foreign *foreign) {
+    uint8_t *filter = malloc((size_t)bloom_filter_bytes(&foreign->shape));
     if (filter == NULL)
         abort();
-    bloom_header_write(shape, filter);
-    bloom_row_read(row, shape, filter + bloom_header_bytes(shape));
+    bloom_exchange_import(foreign, filter);
     return filter;
 }
 
 static uint8_t *export(const struct bloom_exchange *format, const struct bloom_shape *shape,
                        const uint8_t *filter, uint64_t *length) {
     char problem[BLOOM_PROBLEM_SIZE];
-    if (!format->measure(format->layout, shape, length, problem))
+    if (!bloom_exchange_measure(format, shape, length, problem))
         abort(); /* what came from there can go back */
     uint8_t *bytes = malloc((size_t)*length);
     if (bytes == NULL)
         abort();
-    format->write(shape, filter + bloom_header_bytes(shape), bytes);
+    bloom_exchange_export(format, shape, filter + bloom_header_bytes(shape), bytes);
     return bytes;
 }
 
@@ -63,18 +62,19 @@ static bool is_back(const struct bloom_exchange *format, const uint8_t *bytes, s
 
 static void try(const struct bloom_exchange *format, const uint8_t *bytes, size_t size) {
     char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_shape shape, again;
-    struct bloom_row row;
+    struct bloom_foreign foreign, exchanged;
+    struct bloom_shape again;
     uint64_t length;
-    if (!format->read(format->layout, &shape, &row, bytes, size, problem)) {
+    if (!bloom_exchange_read(format, bytes, size, &foreign, problem)) {
         if (problem[0] == '\0')
             abort();
         return;
     }
+    const struct bloom_shape shape = foreign.shape;
     /* No more memory than the input has, so that a few bytes cannot ask for all there is. */
     if (bloom_filter_bytes(&shape) > BLOOM_HEADER_BYTES + 8 * (uint64_t)size)
         abort();
-    uint8_t *filter = import(&shape, &row);
+    uint8_t *filter = import(&foreign);
     if (!bloom_filter_read(&again, filter, bloom_filter_bytes(&shape), problem) ||
         !bloom_shape_same(&shape, &again, problem))
         abort();
@@ -83,10 +83,10 @@ static void try(const struct bloom_exchange *format, const uint8_t *bytes, size_
     uint8_t *exported = export(format, &shape, filter, &length);
     if (!is_back(format, bytes, size, exported, length))
         abort();
-    if (!format->read(format->layout, &again, &row, exported, length, problem) ||
-        !bloom_shape_same(&shape, &again, problem))
+    if (!bloom_exchange_read(format, exported, length, &exchanged, problem) ||
+        !bloom_shape_same(&shape, &exchanged.shape, problem))
         abort();
-    uint8_t *twice = import(&again, &row);
+    uint8_t *twice = import(&exchanged);
     if (memcmp(filter, twice, (size_t)bloom_filter_bytes(&shape)) != 0)
         abort();
     free(twice);
@@ -201,7 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_repair(bytes, size);
     if (bloom_filter_read(&shape, bytes, size, problem))
         for (size_t i = 0; i < format_count; i++)
-            if (formats[i]->measure(formats[i]->layout, &shape, &length, problem))
+            if (bloom_exchange_measure(formats[i], &shape, &length, problem))
                 free(export(formats[i], &shape, bytes, &length));
     free(bytes);
     return 0;

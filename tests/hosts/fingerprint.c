@@ -6,8 +6,6 @@
 #include "filter/header.h"
 #include "filter/key.h"
 #include "filter/key_set.h"
-#include "filter/layouts/bitmap.h"
-#include "filter/layouts/counting.h"
 #include "filter/layouts/kernels/kernel.h"
 #include "../library/shorthand.h"
 

@@ -4,8 +4,7 @@
 #include "library_test.h"
 
 #include "filter/key_set.h"
-#include "filter/layouts/blocked.h"
-#include "filter/layouts/counting.h"
+#include "filter/layouts/kernels/kernel.h"
 #include "shorthand.h"
 
 enum { PLACES = 512, BLOCK_BYTES = 256, FULL = 15 };

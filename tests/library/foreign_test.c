@@ -42,7 +42,6 @@ static void numbers(void) {
         assert_null(bloom_layout_by_numbers(table[i].number, 200));
         assert_int_equal(layout->hashing->number, table[i].hashing);
         assert_string_equal(layout->hashing->name, table[i].hashing_name);
-        assert_int_equal(layout->hashing->words, layout->hash_words);
     }
     assert_null(bloom_layout_by_numbers(7, 1));
     assert_null(bloom_layout_by_numbers(1, 4));
@@ -236,9 +235,7 @@ static void rounded_as_doubles(void) {
         double b = ldexp((double)(random_next(&random) >> random_below(&random, 63)) + 1,
                          -(int)random_below(&random, 70));
         struct bloom_rounded x = bloom_rounded_double(a), y = bloom_rounded_double(b);
-        volatile double sum = a + b, product = a * b, quotient = a / b;
-        assert_true(bloom_rounded_as_double(bloom_rounded_plus(x, y)) == sum);
-        assert_true(bloom_rounded_as_double(bloom_rounded_plus(y, x)) == sum);
+        volatile double product = a * b, quotient = a / b;
         assert_true(bloom_rounded_as_double(bloom_rounded_times(x, y)) == product);
         assert_true(bloom_rounded_as_double(bloom_rounded_over(x, y)) == quotient);
         if (a < 1e15) {
@@ -276,14 +273,11 @@ static void rounded_functions(void) {
 }
 
 static void rounded_edges(void) {
-    struct bloom_rounded zero = bloom_rounded_integer(0), one = bloom_rounded_integer(1);
+    struct bloom_rounded zero = bloom_rounded_integer(0);
     assert_true(zero.mantissa == 0 && bloom_rounded_double(0).mantissa == 0);
     assert_same(bloom_rounded_floor(zero) + bloom_rounded_ceiling(zero), 0, "nothing");
     assert_same(bloom_rounded_nearest(zero), 0, "nothing");
     assert_true(bloom_rounded_share(zero).mantissa == 0);
-    assert_same(bloom_rounded_floor(bloom_rounded_plus(zero, one)), 1, "0 + 1");
-    assert_same(bloom_rounded_floor(bloom_rounded_plus(one, zero)), 1, "1 + 0");
-    assert_true(bloom_rounded_plus(zero, zero).mantissa == 0);
     assert_same(bloom_rounded_floor(bloom_rounded_integer(UINT64_MAX)), UINT64_MAX, "2^64");
     assert_same(bloom_rounded_ceiling(bloom_rounded_integer(UINT64_C(1) << 63)), UINT64_C(1) << 63,
                 "2^63");
@@ -319,25 +313,25 @@ static void largest_of_guava(void) {
     const uint64_t bits = 64 * UINT64_C(0x7fffffff), bytes = 6 + bits / 8;
     const struct bloom_exchange *guava = bloom_exchange_by_name("guava", 5);
     struct bloom_shape shape = {.layout = &bloom_layout_classic, .probes = 7, .bits = bits};
-    struct bloom_row row;
+    struct bloom_foreign foreign;
     char problem[BLOOM_PROBLEM_SIZE];
     uint64_t length = 0;
-    assert_true(guava->measure(guava->layout, &shape, &length, problem));
+    assert_true(bloom_exchange_measure(guava, &shape, &length, problem));
     assert_same(length, bytes, "bytes");
     shape.bits += 64;
     length = 42;
-    assert_false(guava->measure(guava->layout, &shape, &length, problem));
+    assert_false(bloom_exchange_measure(guava, &shape, &length, problem));
     assert_string_equal(
         problem,
         "has 137438953472 bits, but Guava has at most 137438953408. Build several filters");
     assert_same(length, 42, "length left alone");
     /* Only the header is looked at: the length says that the words are there. */
     const uint8_t header[] = {1, 7, 0x7f, 0xff, 0xff, 0xff};
-    assert_true(guava->read(guava->layout, &shape, &row, header, bytes, problem));
-    assert_same(shape.bits, bits, "bits");
-    assert_int_equal(shape.probes, 7);
-    assert_ptr_equal(shape.layout, &bloom_layout_classic);
-    assert_false(guava->read(guava->layout, &shape, &row, header, bytes + 1, problem));
+    assert_true(bloom_exchange_read(guava, header, bytes, &foreign, problem));
+    assert_same(foreign.shape.bits, bits, "bits");
+    assert_int_equal(foreign.shape.probes, 7);
+    assert_ptr_equal(foreign.shape.layout, &bloom_layout_classic);
+    assert_false(bloom_exchange_read(guava, header, bytes + 1, &foreign, problem));
     assert_string_equal(problem,
                         "were cut off or extended: there are 17179869183, but their "
                         "header says 17179869182. Store exactly what BloomFilter.writeTo writes");
@@ -348,43 +342,40 @@ static void largest_of_each_format(void) {
     uint64_t length = 0;
     struct bloom_shape shape = {
         .layout = &bloom_layout_parquet, .probes = 8, .bits = 8 * (UINT64_C(0x80000000) - 32)};
-    struct bloom_row row;
-    assert_true(
-        bloom_exchange_parquet.measure(bloom_exchange_parquet.layout, &shape, &length, problem));
+    struct bloom_foreign foreign;
+    assert_true(bloom_exchange_measure(&bloom_exchange_parquet, &shape, &length, problem));
     assert_same(length, 0x80000000 - 32 + 19, "bytes of the largest of Parquet");
     shape.bits += 256;
-    assert_false(
-        bloom_exchange_parquet.measure(bloom_exchange_parquet.layout, &shape, &length, problem));
+    assert_false(bloom_exchange_measure(&bloom_exchange_parquet, &shape, &length, problem));
     assert_string_equal(problem, "has 2147483648 bytes of bits, but Parquet counts them with 31 "
                                  "bits. Build several filters");
     /* Only the ends are looked at, and the header. */
     uint8_t start[64] = {0x15};
-    assert_true(bloom_exchange_parquet.read(bloom_exchange_parquet.layout, &shape, &row, start,
-                                            UINT64_C(1) << 37, problem));
-    assert_same(shape.bits, UINT64_C(1) << 40, "bits of the largest of Parquet");
-    assert_false(bloom_exchange_parquet.read(bloom_exchange_parquet.layout, &shape, &row, start,
-                                             (UINT64_C(1) << 37) + 32, problem));
-    assert_false(bloom_exchange_parquet.read(bloom_exchange_parquet.layout, &shape, &row, start,
-                                             (UINT64_C(1) << 32) + 19, problem));
+    assert_true(
+        bloom_exchange_read(&bloom_exchange_parquet, start, UINT64_C(1) << 37, &foreign, problem));
+    assert_same(foreign.shape.bits, UINT64_C(1) << 40, "bits of the largest of Parquet");
+    assert_false(bloom_exchange_read(&bloom_exchange_parquet, start, (UINT64_C(1) << 37) + 32,
+                                     &foreign, problem));
+    assert_false(bloom_exchange_read(&bloom_exchange_parquet, start, (UINT64_C(1) << 32) + 19,
+                                     &foreign, problem));
     /* m of a Go filter whose bytes are the same in both orders. */
     const uint64_t same = UINT64_C(0x101000000), bytes = 24 + same / 8;
     uint8_t *go = calloc((size_t)bytes, 1);
     assert_non_null(go);
     go[3] = go[4] = go[19] = go[20] = 1;
     go[15] = 3;
-    assert_true(bloom_exchange_go.read(bloom_exchange_go.layout, &shape, &row, go, bytes, problem));
-    assert_same(shape.bits, same, "bits");
+    assert_true(bloom_exchange_read(&bloom_exchange_go, go, bytes, &foreign, problem));
+    assert_same(foreign.shape.bits, same, "bits");
     free(go);
     const uint8_t spark[] = {0, 0, 0, 2, 0, 0, 0, 7, 255, 255, 255, 255, 0x7f, 255, 255, 255};
-    assert_true(bloom_exchange_spark.read(bloom_exchange_spark.layout, &shape, &row, spark,
-                                          16 + 8 * UINT64_C(0x7fffffff), problem));
-    assert_same(shape.extra[0], UINT32_MAX, "seed");
-    assert_true(
-        bloom_exchange_spark.measure(bloom_exchange_spark.layout, &shape, &length, problem));
+    assert_true(bloom_exchange_read(&bloom_exchange_spark, spark, 16 + 8 * UINT64_C(0x7fffffff),
+                                    &foreign, problem));
+    assert_same(foreign.shape.extra[0], UINT32_MAX, "seed");
+    shape = foreign.shape;
+    assert_true(bloom_exchange_measure(&bloom_exchange_spark, &shape, &length, problem));
     assert_same(length, 16 + 8 * UINT64_C(0x7fffffff), "bytes of the largest of Spark");
     shape.layout = &bloom_layout_blocked;
-    assert_false(
-        bloom_exchange_spark.measure(bloom_exchange_spark.layout, &shape, &length, problem));
+    assert_false(bloom_exchange_measure(&bloom_exchange_spark, &shape, &length, problem));
     assert_memory_equal(problem, "has layout blocked, which Spark does not know", 45);
 }
 

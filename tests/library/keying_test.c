@@ -9,31 +9,8 @@
 /* What messages end in. */
 #define ANEW ". Ask whoever wrote it to write it again"
 
-/* A rule for the tests alone: what is added has its first letter as its key, what is asked each of
- * its letters. */
-static uint64_t toy_room(size_t length) {
-    return length;
-}
-
-static bool toy_add(const uint8_t *text, size_t length, uint8_t *room, struct bloom_rule_key *key) {
-    if (length > 0)
-        room[0] = text[0];
-    *key = (struct bloom_rule_key){room, 1};
-    return length > 0;
-}
-
-static unsigned toy_check(const uint8_t *text, size_t length, uint8_t *room,
-                          struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
-    unsigned count = 0;
-    for (; count < length && count < BLOOM_RULE_KEYS_MAXIMUM; count++) {
-        room[count] = text[count];
-        keys[count] = (struct bloom_rule_key){room + count, 1};
-    }
-    return count;
-}
-
-static const struct bloom_key_rule TOY = {
-    .name = "toy", .number = 200, .room = toy_room, .add = toy_add, .check = toy_check};
+/* A rule for the tests alone. */
+static const struct bloom_key_rule TOY = {.name = "toy", .number = 200};
 
 /* 00 01 02 ... 0f and ff fe ... f0, as two little-endian numbers each. */
 static const uint64_t SALT[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};

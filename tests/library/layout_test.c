@@ -4,7 +4,6 @@
 
 #include "base/bitset.h"
 #include "filter/layout.h"
-#include "filter/layouts/counting.h"
 #include "filter/layouts/kernels/kernel.h"
 #include "shorthand.h"
 

@@ -48,11 +48,11 @@ static uint8_t *filter_of(const struct bloom_shape *shape, const uint64_t *words
     return filter;
 }
 
-static enum bloom_merged merge_them(struct bloom_merge *merge, const struct operands *operands) {
+static enum bloom_built merge_them(struct bloom_merge *merge, const struct operands *operands) {
     char problem[BLOOM_PROBLEM_SIZE];
-    enum bloom_merged merged = BLOOM_MERGED;
+    enum bloom_built merged = BLOOM_BUILT;
     asked = allocations = 0;
-    for (int i = 0; i < 2 && merged == BLOOM_MERGED; i++) {
+    for (int i = 0; i < 2 && merged == BLOOM_BUILT; i++) {
         uint8_t *filter = filter_of(&operands->shapes[i], operands->keys[i], operands->counts[i]);
         merged = bloom_merge_take(merge, &operands->shapes[i], filter, problem);
         free(filter);
@@ -73,7 +73,7 @@ static void assert_merges(enum bloom_merge_kind kind, const struct operands *ope
         wanted[i] = kind == BLOOM_UNION ? wanted[i] | other[i] : wanted[i] & other[i];
     interrupt_at = failing = 0;
     struct bloom_merge merge = new_merge(kind);
-    assert_int_equal(merge_them(&merge, operands), BLOOM_MERGED);
+    assert_int_equal(merge_them(&merge, operands), BLOOM_BUILT);
     assert_memory_equal(merge.filter, wanted, bytes);
     assert_int_equal(merge.shape.bits, operands->result.bits);
     bloom_merge_release(&merge);
@@ -81,7 +81,7 @@ static void assert_merges(enum bloom_merge_kind kind, const struct operands *ope
     assert_int_equal(held, 0);
     for (interrupt_at = 1; interrupt_at <= questions; interrupt_at++) {
         merge = new_merge(kind);
-        assert_int_equal(merge_them(&merge, operands), BLOOM_MERGE_INTERRUPTED);
+        assert_int_equal(merge_them(&merge, operands), BLOOM_BUILD_INTERRUPTED);
         assert_int_equal(asked, interrupt_at);
         bloom_merge_release(&merge);
         assert_int_equal(held, 0);
@@ -89,7 +89,7 @@ static void assert_merges(enum bloom_merge_kind kind, const struct operands *ope
     interrupt_at = 0;
     for (failing = 1; failing <= pieces; failing++) {
         merge = new_merge(kind);
-        assert_int_equal(merge_them(&merge, operands), BLOOM_MERGE_NO_MEMORY);
+        assert_int_equal(merge_them(&merge, operands), BLOOM_BUILD_NO_MEMORY);
         assert_int_equal(allocations, failing);
         bloom_merge_release(&merge);
         assert_int_equal(held, 0);
@@ -116,7 +116,7 @@ static void either_order(struct operands operands, enum bloom_merge_kind kind, u
             operands.counts[i] = before.counts[!i];
         }
         struct bloom_merge merge = new_merge(kind);
-        assert_int_equal(merge_them(&merge, &operands), BLOOM_MERGED);
+        assert_int_equal(merge_them(&merge, &operands), BLOOM_BUILT);
         assert_int_equal(asked, asks);
         bloom_merge_release(&merge);
     }
@@ -158,7 +158,7 @@ static void handled_bytes_are_told(void) {
     struct operands operands = {{shape, shape}, shape, {ONE, TWO}, {1, 1}};
     uint64_t bytes = bloom_payload_bytes(&shape);
     struct bloom_merge merge = new_merge(BLOOM_UNION);
-    assert_int_equal(merge_them(&merge, &operands), BLOOM_MERGED);
+    assert_int_equal(merge_them(&merge, &operands), BLOOM_BUILT);
     bloom_merge_release(&merge);
     assert_int_equal(asked, 1 + (bytes + BLOOM_MERGE_STRETCH - 1) / BLOOM_MERGE_STRETCH);
     assert_true(asked > 3);

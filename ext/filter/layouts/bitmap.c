@@ -4,7 +4,7 @@
  * the smallest form there is, and sorts, removes duplicates and intersects at the speed of memory:
  * Bentley, "Programming Pearls", column 1, 1986. Filters of any two sizes merge: the shorter one
  * counts as if zeros followed it. n equals m. */
-#include "filter/layouts/bitmap.h"
+#include "filter/layout.h"
 
 #include "base/bitset.h"
 #include "base/portable.h"

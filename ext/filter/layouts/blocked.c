@@ -17,7 +17,7 @@
  * sampling error of the exact mixture in blocked_sizes.py.
  *
  * Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007. */
-#include "filter/layouts/blocked.h"
+#include "filter/layouts/kernels/kernel.h"
 
 #include "base/bitset.h"
 #include "base/portable.h"
@@ -117,19 +117,14 @@ bool bloom_blocked_size(struct bloom_shape *shape, bloom_problem problem) {
  * longer. */
 static unsigned blocked_add_block(const struct bloom_shape *shape, uint8_t *block,
                                   const uint64_t *words) {
-    uint64_t word = bloom_probe_word(words[0]);
+    struct bloom_probes probes = bloom_probes_of(words[0]);
     unsigned more = 0;
-    uint64_t probes = word;
-    for (uint32_t i = 0, left = BLOOM_PROBES_PER_WORD; i < shape->probes; i++, left--) {
-        if (left == 0) {
-            probes = word = bloom_next_probe_word(word);
-            left = BLOOM_PROBES_PER_WORD;
-        }
-        uint8_t *part = block + (probes >> 61) * 8;
-        uint64_t old = bloom_load64(part), bit = probes >> 55 & 63;
-        more += (unsigned)(~old >> bit & 1);
-        bloom_store64(part, old | UINT64_C(1) << bit);
-        probes <<= BLOOM_PROBE_BITS;
+    for (uint32_t i = 0; i < shape->probes; i++) {
+        unsigned probe = bloom_probe_next(&probes);
+        uint8_t *part = block + (probe >> 6) * 8;
+        uint64_t old = bloom_load64(part);
+        more += (unsigned)(~old >> (probe & 63) & 1);
+        bloom_store64(part, old | UINT64_C(1) << (probe & 63));
     }
     return more;
 }

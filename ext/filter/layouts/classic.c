@@ -1,8 +1,5 @@
 /* Layout `classic`: k bits anywhere in the filter, where Guava's MURMUR128_MITZ_64 puts them.
  *
- * With h the two words of a key's hash: c = h[0]; k times: bit (c & (2^63 - 1)) mod m, then c +=
- * h[1] (mod 2^64).
- *
  * Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970; Kirsch, Mitzenmacher,
  * "Less Hashing, Same Performance", 2006; com.google.common.hash.BloomFilterStrategies for the
  * rule.
@@ -13,17 +10,13 @@
 
 enum { CLASSIC_NUMBER = 2 };
 
-static inline struct bloom_walk classic_begin(const uint64_t *words) {
-    return (struct bloom_walk){.at = words[0], .step = words[1]};
-}
-
 static inline uint64_t classic_step(struct bloom_walk *walk) {
     const uint64_t at = walk->at;
     walk->at += walk->step;
     return at & INT64_MAX;
 }
 
-BLOOM_WALK_MEMBERS(classic, 2, classic_begin, classic_step);
+BLOOM_WALK_MEMBERS(classic, 2, bloom_walk64_begin, classic_step);
 
 struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
                                              const uint8_t *payload) {

@@ -72,6 +72,11 @@ BLOOM_INLINE bool bloom_walk_check(const struct bloom_shape *shape, const uint8_
     .add = name##_add, .check = name##_check, .unite = bloom_bitset_union,                         \
     .intersect = bloom_bitset_intersect, .estimate = bloom_classic_estimate
 
+/* The beginning of a walk from one word in steps of another. */
+static inline struct bloom_walk bloom_walk64_begin(const uint64_t *words) {
+    return (struct bloom_walk){.at = words[0], .step = words[1]};
+}
+
 /* The walk by the two 32-bit halves of a word: low + i * high for i = 1 to k, or the complement of
  * this sum where it is negative as a 32-bit number. Guava's older strategy and the first version of
  * Spark place keys in this way. */

@@ -17,9 +17,7 @@
  * Two probes of a key may fall on the same counter, which then goes up by two, and down by two.
  * Counters are sums, so they depend on which keys were added how often, and not on the order.
  * Removing a false positive corrupts the counts of other keys; a counter at zero stays there. */
-#include "filter/layouts/counting.h"
-
-#include "filter/layouts/blocked.h"
+#include "filter/layouts/kernels/kernel.h"
 
 #include "base/portable.h"
 
@@ -46,36 +44,13 @@ static inline unsigned counter_of(const uint8_t *block, unsigned counter) {
     return block[counter >> 1] >> counter_shift(counter) & COUNTER_FULL;
 }
 
-/* The probes of a key one by one: word i / 7 of them, topmost nine bits first. */
-struct counting_probes {
-    uint64_t word, left;
-    uint32_t of_word;
-};
-
-static inline struct counting_probes counting_probes_of(uint64_t value) {
-    uint64_t word = bloom_probe_word(value);
-    return (struct counting_probes){.word = word, .left = word};
-}
-
-static inline unsigned counting_probe_next(struct counting_probes *probes) {
-    if (probes->of_word == BLOOM_PROBES_PER_WORD) {
-        probes->word = bloom_next_probe_word(probes->word);
-        probes->left = probes->word;
-        probes->of_word = 0;
-    }
-    unsigned probe = (unsigned)(probes->left >> (64 - BLOOM_PROBE_BITS));
-    probes->left <<= BLOOM_PROBE_BITS;
-    probes->of_word++;
-    return probe;
-}
-
 /* Returns how many counters were zero before. */
 static inline unsigned counting_block_add(const struct bloom_shape *shape, uint8_t *block,
                                           const uint64_t *words) {
-    struct counting_probes probes = counting_probes_of(words[0]);
+    struct bloom_probes probes = bloom_probes_of(words[0]);
     unsigned were_zero = 0;
     for (uint32_t i = 0; i < shape->probes; i++) {
-        unsigned counter = counting_probe_next(&probes);
+        unsigned counter = bloom_probe_next(&probes);
         unsigned before = counter_of(block, counter);
         were_zero += before == 0;
         block[counter >> 1] =
@@ -87,10 +62,10 @@ static inline unsigned counting_block_add(const struct bloom_shape *shape, uint8
 /* Returns how many counters are zero now that were not before. */
 static unsigned counting_block_remove(const struct bloom_shape *shape, uint8_t *block,
                                       const uint64_t *words) {
-    struct counting_probes probes = counting_probes_of(words[0]);
+    struct bloom_probes probes = bloom_probes_of(words[0]);
     unsigned are_zero = 0;
     for (uint32_t i = 0; i < shape->probes; i++) {
-        unsigned counter = counting_probe_next(&probes);
+        unsigned counter = bloom_probe_next(&probes);
         unsigned before = counter_of(block, counter);
         unsigned less = before > 0 && before < COUNTER_FULL;
         are_zero += before == 1;
@@ -190,10 +165,10 @@ static void counting_check_many(const struct bloom_shape *shape, const uint8_t *
 unsigned bloom_counting_times(const struct bloom_shape *shape, const uint8_t *payload,
                               const uint64_t *words) {
     const uint8_t *block = payload + counting_block_at(shape, words[0]);
-    struct counting_probes probes = counting_probes_of(words[0]);
+    struct bloom_probes probes = bloom_probes_of(words[0]);
     unsigned least = COUNTER_FULL;
     for (uint32_t i = 0; i < shape->probes; i++) {
-        unsigned counter = counter_of(block, counting_probe_next(&probes));
+        unsigned counter = counter_of(block, bloom_probe_next(&probes));
         least = counter < least ? counter : least;
     }
     return least;

@@ -298,7 +298,6 @@ enum { FUSE_BUCKET_KEYS_LOG = 13, FUSE_BUCKETS_LOG_MAXIMUM = 12, FUSE_WAITING_FI
 
 struct fuse_builder {
     const struct bloom_key_set *set;
-    const struct bloom_memory *memory;
     struct fuse_form form;
     uint64_t keys;
     uint64_t places;
@@ -367,12 +366,11 @@ static bool fuse_deal(struct fuse_builder *builder) {
 /* The loops below keep what they need in variables of their own: bytes are written in them, which
  * might be any part of the builder for all that a compiler knows. */
 
-static inline uint8_t fuse_load_place(uint8_t *counts, uint64_t *sums, uint64_t place,
-                                      unsigned which, uint64_t hash) {
-    uint8_t count = (uint8_t)((counts[place] + 4) ^ which);
-    counts[place] = count;
+/* Adds a key to one of its places, or takes it away; by is 4 or -4. Returns the new count. */
+static inline uint8_t fuse_change_place(uint8_t *counts, uint64_t *sums, uint64_t place, int by,
+                                        unsigned which, uint64_t hash) {
     sums[place] ^= hash;
-    return count < 4;
+    return counts[place] = (uint8_t)((unsigned)(counts[place] + by) ^ which);
 }
 
 static void fuse_load(struct fuse_builder *builder, uint64_t from, uint64_t to) {
@@ -383,9 +381,9 @@ static void fuse_load(struct fuse_builder *builder, uint64_t from, uint64_t to) 
     for (uint64_t i = from; i < to; i++) {
         uint64_t places[FUSE_PLACES], hash = hashes[i];
         fuse_places(&form, hash, places);
-        overflow |= fuse_load_place(counts, sums, places[0], 0, hash);
-        overflow |= fuse_load_place(counts, sums, places[1], 1, hash);
-        overflow |= fuse_load_place(counts, sums, places[2], 2, hash);
+        BLOOM_UNROLLED
+        for (unsigned which = 0; which < FUSE_PLACES; which++)
+            overflow |= fuse_change_place(counts, sums, places[which], 4, which, hash) < 4;
     }
     builder->overflow = overflow;
 }
@@ -394,7 +392,7 @@ static void fuse_load(struct fuse_builder *builder, uint64_t from, uint64_t to) 
 static bool fuse_wait_for_more(struct fuse_builder *builder, uint64_t waiting_count) {
     const uint64_t bytes = sizeof *builder->waiting, room = 2 * builder->waiting_room;
     uint32_t *larger =
-        bloom_enlarge(builder->memory, builder->waiting, waiting_count * bytes, room * bytes);
+        bloom_enlarge(builder->set->memory, builder->waiting, waiting_count * bytes, room * bytes);
     if (larger == NULL)
         return false;
     builder->waiting = larger;
@@ -404,18 +402,6 @@ static bool fuse_wait_for_more(struct fuse_builder *builder, uint64_t waiting_co
 
 static inline bool fuse_is_alone(uint8_t count) {
     return count >> 2 == 1;
-}
-
-/* Takes a key away from one of its places. Returns 1 when that one is to wait: it is written to
- * waiting in any case, since a branch would be mispredicted for every third place. */
-static inline unsigned fuse_leave_place(uint8_t *counts, uint64_t *sums, uint64_t place,
-                                        unsigned which, uint64_t hash, uint64_t complete,
-                                        uint32_t *waiting) {
-    uint8_t count = (uint8_t)((counts[place] - 4) ^ which);
-    counts[place] = count;
-    sums[place] ^= hash;
-    *waiting = (uint32_t)place;
-    return (place < complete) & fuse_is_alone(count);
 }
 
 /* Finds the places from one on that only one key has. Returns their number. */
@@ -458,12 +444,15 @@ static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
                     fuse_places(&form, hash, places);
                     hashes[peeled] = hash;
                     owned[peeled++] = counts[place] & 3;
-                    waiting_count += fuse_leave_place(counts, sums, places[0], 0, hash, complete,
-                                                      waiting + waiting_count);
-                    waiting_count += fuse_leave_place(counts, sums, places[1], 1, hash, complete,
-                                                      waiting + waiting_count);
-                    waiting_count += fuse_leave_place(counts, sums, places[2], 2, hash, complete,
-                                                      waiting + waiting_count);
+                    /* Each is written to waiting in any case, because a branch would be
+                     * mispredicted for every third place. */
+                    BLOOM_UNROLLED
+                    for (unsigned which = 0; which < FUSE_PLACES; which++) {
+                        uint8_t count =
+                            fuse_change_place(counts, sums, places[which], -4, which, hash);
+                        waiting[waiting_count] = (uint32_t)places[which];
+                        waiting_count += (places[which] < complete) & fuse_is_alone(count);
+                    }
                 }
                 if (waiting_count == 0)
                     break;
@@ -551,7 +540,6 @@ static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,
                                    const struct bloom_key_set *keys) {
     struct fuse_builder builder = {
         .set = keys,
-        .memory = keys->memory,
         .form = fuse_form_of(shape),
         .keys = shape->capacity,
         .waiting_room = FUSE_WAITING_FIRST,

@@ -12,8 +12,6 @@
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
 
-#include "filter/layouts/bitmap.h"
-
 #include <string.h>
 
 enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };

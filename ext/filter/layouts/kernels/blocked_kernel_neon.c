@@ -64,7 +64,4 @@ const struct bloom_kernel bloom_blocked_neon = {
     .check_block = neon_check_block,
 };
 
-#else
-/* ISO C forbids an empty translation unit. */
-extern const struct bloom_kernel bloom_blocked_portable;
 #endif

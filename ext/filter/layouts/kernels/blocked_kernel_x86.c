@@ -156,7 +156,4 @@ const struct bloom_kernel bloom_blocked_avx512 = {
     .check_block = avx512_check_block,
 };
 
-#else
-/* ISO C forbids an empty translation unit. */
-extern const struct bloom_kernel bloom_blocked_portable;
 #endif

@@ -59,7 +59,4 @@ const struct bloom_kernel bloom_counting_avx512 = {
     .check_block = counting_check_avx512,
 };
 
-#else
-/* ISO C forbids an empty translation unit. */
-extern const struct bloom_kernel bloom_blocked_portable;
 #endif

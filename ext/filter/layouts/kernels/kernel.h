@@ -75,6 +75,29 @@ static inline uint64_t bloom_next_probe_word(uint64_t word) {
     return (word ^ word >> 32) * BLOOM_PROBE_FACTOR;
 }
 
+/* The probes of a key one by one: word i / 7 of them, topmost nine bits first. */
+struct bloom_probes {
+    uint64_t word, left;
+    uint32_t of_word;
+};
+
+static inline struct bloom_probes bloom_probes_of(uint64_t value) {
+    uint64_t word = bloom_probe_word(value);
+    return (struct bloom_probes){.word = word, .left = word};
+}
+
+static inline unsigned bloom_probe_next(struct bloom_probes *probes) {
+    if (probes->of_word == BLOOM_PROBES_PER_WORD) {
+        probes->word = bloom_next_probe_word(probes->word);
+        probes->left = probes->word;
+        probes->of_word = 0;
+    }
+    unsigned probe = (unsigned)(probes->left >> (64 - BLOOM_PROBE_BITS));
+    probes->left <<= BLOOM_PROBE_BITS;
+    probes->of_word++;
+    return probe;
+}
+
 /* Returns where the block of a key begins, in bytes: floor(value * blocks / 2^64) * 64. This is
  * computed from bit number floor(value * bits / 2^64), which is in the same block. */
 static inline size_t bloom_block_offset(const struct bloom_shape *shape, uint64_t value) {
@@ -135,29 +158,33 @@ BLOOM_INLINE void bloom_set_each(const struct bloom_shape *shape, uint8_t *paylo
         set(&here, payload + locate(&here, words[i]), words + i);
 }
 
-/* Defines the members check, check_block and check_many of a kernel of layout blocked that has
- * name_find. `with` are the attributes of its functions. */
-#define BLOOM_BLOCKED_KERNEL(with, name)                                                           \
+/* Defines the members check and check_many of a kernel that has name_find. `with` are the
+ * attributes of its functions. */
+#define BLOOM_KERNEL_CHECKS(with, name, block_bytes, locate)                                       \
     static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
                                  uint64_t word) {                                                  \
-        const uint8_t *block = payload + bloom_block_offset(shape, word);                          \
+        const uint8_t *block = payload + locate(shape, word);                                      \
         return shape->probes <= BLOOM_PROBES_PER_WORD ? name##_find(shape, block, &word, true)     \
                                                       : name##_find(shape, block, &word, false);   \
-    }                                                                                              \
-    static with bool name##_check_block(const struct bloom_shape *shape, const uint8_t *block,     \
-                                        const uint64_t *words) {                                   \
-        return name##_find(shape, block, words, false);                                            \
     }                                                                                              \
     static with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,    \
                                        const uint64_t *words, size_t count, uint8_t *found) {      \
         if (shape->probes <= BLOOM_PROBES_PER_WORD)                                                \
-            bloom_find_each(shape, payload, words, count, found, BLOOM_BLOCK_BYTES,                \
-                            bloom_block_offset, name##_find, true);                                \
+            bloom_find_each(shape, payload, words, count, found, block_bytes, locate, name##_find, \
+                            true);                                                                 \
         else                                                                                       \
-            bloom_find_each(shape, payload, words, count, found, BLOOM_BLOCK_BYTES,                \
-                            bloom_block_offset, name##_find, false);                               \
+            bloom_find_each(shape, payload, words, count, found, block_bytes, locate, name##_find, \
+                            false);                                                                \
     }                                                                                              \
     static_assert((int)BLOOM_BLOCK_BITS == (int)BLOOM_BLOCK_ONES_MAXIMUM, "places of a block")
+
+/* Those of a kernel of layout blocked, and check_block. */
+#define BLOOM_BLOCKED_KERNEL(with, name)                                                           \
+    static with bool name##_check_block(const struct bloom_shape *shape, const uint8_t *block,     \
+                                        const uint64_t *words) {                                   \
+        return name##_find(shape, block, words, false);                                            \
+    }                                                                                              \
+    BLOOM_KERNEL_CHECKS(with, name, BLOOM_BLOCK_BYTES, bloom_block_offset)
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define BLOOM_X86_KERNELS 1
@@ -182,5 +209,19 @@ extern const struct bloom_kernel bloom_blocked_neon;
 extern const struct bloom_kernel bloom_blocked_portable;
 void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payload,
                                 const uint64_t *words, size_t count);
+
+/* What blocked.c offers to counting.c, which has blocks of as many places, and to callers. */
+
+/* The most probes that a key has: three words of seven. */
+#define BLOOM_BLOCKED_PROBES_MAXIMUM (3 * BLOOM_PROBES_PER_WORD)
+
+/* Returns the check of this processor. Whoever keeps a filter of layout blocked and checks it often
+ * saves a call by it. */
+bloom_word_check *bloom_blocked_word_check(void);
+
+/* The member size of both layouts. The arithmetic is of integers, on the bits of the double p, so
+ * that every machine gets the same size: a filter that is built again elsewhere must have the same
+ * bytes. */
+bool bloom_blocked_size(struct bloom_shape *shape, bloom_problem problem);
 
 #endif
