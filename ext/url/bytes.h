@@ -64,15 +64,9 @@ static inline uint64_t url_eight(uint8_t byte) {
     return UINT64_C(0x0101010101010101) * byte;
 }
 
-/* Sets the topmost bit of each byte that is below `least`, which is at most 128, and perhaps of the
- * byte above such a byte. */
-static inline uint64_t url_below(uint64_t word, uint8_t least) {
-    return (word - url_eight(least)) & ~word & url_eight(128);
-}
-
-/* The same for each byte that is zero. */
+/* Sets the topmost bit of each byte that is zero, and perhaps of the byte above such a byte. */
 static inline uint64_t url_zeros(uint64_t word) {
-    return url_below(word, 1);
+    return (word - url_eight(1)) & ~word & url_eight(128);
 }
 
 #endif

@@ -156,7 +156,9 @@ size_t url_unescape_once(uint8_t *text, size_t length) {
     return used;
 }
 
-bool url_is_ascii_name(const uint8_t *name, size_t length) {
+/* Returns true if a name in lower case is ASCII without Punycode, so that UTS #46 does not change
+ * it. */
+static bool standard_is_ascii(const uint8_t *name, size_t length) {
     size_t label = 0;
     for (size_t i = 0; i < length; i++) {
         if (name[i] >= 0x80)
@@ -180,7 +182,7 @@ static size_t standard_write_host(uint8_t *bytes, size_t length, uint8_t *to, bo
         bytes[i] = url_lower(bytes[i]);
         high |= bytes[i];
     }
-    const bool ascii = url_is_ascii_name(bytes, unescaped);
+    const bool ascii = standard_is_ascii(bytes, unescaped);
     *lenient = !ascii && !url_idna(bytes, unescaped, false, to, IDNA_MOST, &used);
     if (*lenient && high >= 0x80)
         return 0;

@@ -59,10 +59,6 @@ extern const uint8_t URL_HOST_BYTES[256];
 /* Undoes escapes once, in place. Returns how many bytes are left. */
 size_t url_unescape_once(uint8_t *text, size_t length);
 
-/* Returns true if a name in lower case is ASCII without Punycode, so that UTS #46 does not change
- * it. */
-bool url_is_ascii_name(const uint8_t *name, size_t length);
-
 /* Returns true if what follows a colon is a port: nothing, or a number below 65,536. */
 bool url_is_port(const uint8_t *text, size_t length);
 
