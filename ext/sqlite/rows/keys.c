@@ -130,7 +130,7 @@ static int keys_list(struct keys_cursor *cursor) {
         else
             cursor->first = (full ? (int64_t)cursor->listed[room - 1] : last) + 1;
         if (cursor->count == 0 && cursor->first <= cursor->last)
-            code = bloom_poll_once(bloom_rows_database(&cursor->rows));
+            code = bloom_poll_once(cursor->rows.database);
     }
     return code;
 }
@@ -148,7 +148,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     struct bloom_rows *rows = &cursor->rows;
     char problem[BLOOM_PROBLEM_SIZE];
     size_t length;
-    switch (bloom_sql_stored(bloom_rows_database(rows), value, &cursor->filter, problem)) {
+    switch (bloom_sql_stored(rows->database, value, &cursor->filter, problem)) {
     case BLOOM_STORED:
         break;
     case BLOOM_STORED_NO_MEMORY:

@@ -33,7 +33,7 @@ static int lines_find(struct lines_cursor *cursor, uint8_t byte, size_t from, si
                       size_t *found) {
     for (size_t at = from; at < limit; at += BLOOM_SQL_STRETCH) {
         size_t stretch = limit - at < BLOOM_SQL_STRETCH ? limit - at : BLOOM_SQL_STRETCH;
-        int code = at > from ? bloom_poll_once(bloom_rows_database(&cursor->rows)) : SQLITE_OK;
+        int code = at > from ? bloom_poll_once(cursor->rows.database) : SQLITE_OK;
         if (code != SQLITE_OK)
             return code;
         const uint8_t *place = memchr(cursor->bytes + at, byte, stretch);
@@ -68,7 +68,7 @@ static int lines_next(struct bloom_rows *rows) {
         if (code == SQLITE_OK && cursor->end > cursor->start)
             return SQLITE_OK;
         if (code == SQLITE_OK && cursor->next - asked >= BLOOM_SQL_STRETCH) {
-            code = bloom_poll_once(bloom_rows_database(rows));
+            code = bloom_poll_once(rows->database);
             asked = cursor->next;
         }
         if (code != SQLITE_OK)
