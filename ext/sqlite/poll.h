@@ -26,10 +26,11 @@ bool bloom_poller_ends(void *poller);
  * remainder. Returns true if the function is to end; it has then failed. */
 bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unpolled);
 
-/* As memcpy and memcmp, but they poll after each stretch. Unless they return SQLITE_OK, the work is
- * not done. */
+/* Sets the length of the next stretch of a pass, of which some bytes are done. Polls between two
+ * stretches. Returns an SQLite code. */
+int bloom_poll_stretch(sqlite3 *database, uint64_t done, uint64_t length, size_t *stretch);
+
+/* As memcpy, in stretches. Unless it returns SQLITE_OK, the work is not done. */
 int bloom_polled_copy(sqlite3 *database, uint8_t *target, const uint8_t *source, uint64_t length);
-int bloom_polled_equal(sqlite3 *database, const uint8_t *bytes, const uint8_t *others,
-                       uint64_t length, bool *equal);
 
 #endif

@@ -31,9 +31,8 @@ struct lines_cursor {
  * SQLite code. */
 static int lines_find(struct lines_cursor *cursor, uint8_t byte, size_t from, size_t limit,
                       size_t *found) {
-    for (size_t at = from; at < limit; at += BLOOM_SQL_STRETCH) {
-        size_t stretch = limit - at < BLOOM_SQL_STRETCH ? limit - at : BLOOM_SQL_STRETCH;
-        int code = at > from ? bloom_poll_once(cursor->rows.database) : SQLITE_OK;
+    for (size_t at = from, stretch; at < limit; at += stretch) {
+        int code = bloom_poll_stretch(cursor->rows.database, at - from, limit - from, &stretch);
         if (code != SQLITE_OK)
             return code;
         const uint8_t *place = memchr(cursor->bytes + at, byte, stretch);

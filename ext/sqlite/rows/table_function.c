@@ -122,20 +122,30 @@ static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], co
     }
 }
 
-/* Sets *same if the argument that is kept has the type and bytes of a value. Returns an SQLite
- * code. */
-static int argument_compare(const struct bloom_rows *rows, sqlite3_value *value, int type,
-                            const uint8_t *bytes, size_t length, bool *same) {
-    const struct bloom_argument *kept = rows->argument;
-    *same = kept != NULL && kept->type == type && kept->length == length &&
-            bloom_pin_is(&kept->pin, value);
-    return *same ? bloom_polled_equal(rows->database, kept->bytes, bytes, length, same) : SQLITE_OK;
+static void argument_forget(struct bloom_rows *rows) {
+    argument_release(rows->argument);
+    rows->argument = NULL;
 }
 
-/* Replaces the argument that is kept, if there is one. On an error none is kept. */
-static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int type,
-                            const uint8_t *bytes, size_t length) {
+/* Keeps a value. Sets *same if it equals the one before. Returns an SQLite code. */
+static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
     struct bloom_argument *kept = rows->argument;
+    int type = sqlite3_value_type(value), code = SQLITE_OK;
+    uint8_t number[8];
+    const uint8_t *bytes;
+    size_t length, stretch;
+    if (!argument_bytes(value, type, number, &bytes, &length))
+        return SQLITE_NOMEM;
+    *same = kept != NULL && kept->type == type && kept->length == length &&
+            bloom_pin_is(&kept->pin, value);
+    for (size_t done = 0; done < length && *same; done += stretch) {
+        code = bloom_poll_stretch(rows->database, done, length, &stretch);
+        if (code != SQLITE_OK)
+            return code;
+        *same = memcmp(kept->bytes + done, bytes + done, stretch) == 0;
+    }
+    if (*same)
+        return SQLITE_OK;
     if (kept == NULL || kept->references > 1 || kept->room < length) {
         argument_release(kept);
         rows->argument = kept = sqlite3_malloc64(sizeof *kept + length);
@@ -150,26 +160,9 @@ static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int t
     kept->pin = bloom_pin_keep(rows->database, value);
     kept->hashed = false;
     kept->length = length;
-    int code = bloom_polled_copy(rows->database, kept->bytes, bytes, length);
-    if (code != SQLITE_OK) {
-        argument_release(kept);
-        rows->argument = NULL;
-    }
-    return code;
-}
-
-/* Keeps a value. Sets *same if it equals the one before. Returns an SQLite code. */
-static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
-    int type = sqlite3_value_type(value);
-    uint8_t number[8];
-    const uint8_t *bytes;
-    size_t length;
-    int code = SQLITE_NOMEM;
-    if (argument_bytes(value, type, number, &bytes, &length)) {
-        code = argument_compare(rows, value, type, bytes, length, same);
-        if (code == SQLITE_OK && !*same)
-            return argument_replace(rows, value, type, bytes, length);
-    }
+    code = bloom_polled_copy(rows->database, kept->bytes, bytes, length);
+    if (code != SQLITE_OK)
+        argument_forget(rows);
     return code;
 }
 
@@ -310,10 +303,8 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
     if (code != SQLITE_OK)
         return code;
     code = function->begin(rows, &run);
-    if (code != SQLITE_OK) { /* so that the next run is not taken for the same */
-        argument_release(rows->argument);
-        rows->argument = NULL;
-    }
+    if (code != SQLITE_OK)
+        argument_forget(rows); /* so that the next run is not taken for the same */
     return code;
 }
 

@@ -36,19 +36,14 @@ static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *va
     return URL_NONE;
 }
 
-/* The same in a function. Returns true after URL_READ; otherwise the function has its result. */
-static bool url_argument(sqlite3_context *context, sqlite3_value *value, struct url_text *parsed) {
-    enum url_outcome outcome = url_text_read(parsed, value);
-    if (outcome == URL_NO_MEMORY)
-        sqlite3_result_error_nomem(context);
-    return outcome == URL_READ;
-}
-
 /* bloom_url(url) returns the canonical key. */
 void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct url_text parsed;
     (void)count;
-    if (!url_argument(context, arguments[0], &parsed))
+    enum url_outcome outcome = url_text_read(&parsed, arguments[0]);
+    if (outcome == URL_NO_MEMORY)
+        sqlite3_result_error_nomem(context);
+    if (outcome != URL_READ)
         return;
     sqlite3_result_text64(context, (const char *)parsed.room.bytes, parsed.url.length,
                           SQLITE_TRANSIENT, SQLITE_UTF8);
