@@ -1,6 +1,6 @@
 /* Two attempts: a plain URL, as most are, is copied as it is read, and anything else goes through
- * the URL Standard's parser. If that parser refuses it, Safe Browsing's steps decide. The numbers of
- * steps below are those of ext/URLS.md.
+ * the URL Standard's parser. If that parser refuses it, Safe Browsing's steps decide. The numbers
+ * of steps below are those of ext/URLS.md.
  *
  * Sources: Google Safe Browsing, "URLs and Hashing" (Update API v4 and v5); RFC 3986 (URLs), 4291
  * and 6052 (IPv4 addresses in IPv6). */
@@ -38,10 +38,14 @@ enum { IS_KEPT = 1, IN_PLAIN_PATH = 2, IN_PLAIN_NAME = 4 };
 #define N (P | IN_PLAIN_NAME)
 /* clang-format off */
 static const uint8_t URL_BYTES[256] = {
-    0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,
-    0, K, K, 0, K, 0, P, K,  K, K, K, P, K, N, P, P,  N, N, N, N, N, N, N, N,  N, N, K, K, K, P, K, P,
-    K, P, P, P, P, P, P, P,  P, P, P, P, P, P, P, P,  P, P, P, P, P, P, P, P,  P, P, P, K, 0, K, K, N,
-    K, N, N, N, N, N, N, N,  N, N, N, N, N, N, N, N,  N, N, N, N, N, N, N, N,  N, N, N, K, K, K, P, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, K, K, 0, K, 0, P, K, K, K, K, P, K, N, P, P,
+    N, N, N, N, N, N, N, N, N, N, K, K, K, P, K, P,
+    K, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P,
+    P, P, P, P, P, P, P, P, P, P, P, K, 0, K, K, N,
+    K, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
+    N, N, N, N, N, N, N, N, N, N, N, K, K, K, P, 0,
 };
 /* clang-format on */
 #undef K
