@@ -23,17 +23,17 @@ int bloom_poll(sqlite3 *database, sqlite3_stmt **statement) {
     return code == SQLITE_INTERRUPT || code == SQLITE_NOMEM ? code : SQLITE_OK;
 }
 
-bool bloom_poller_ends(void *argument) {
-    struct bloom_poller *poller = argument;
-    poller->code = bloom_poll(poller->database, &poller->statement);
-    return poller->code != SQLITE_OK;
-}
-
 int bloom_poll_once(sqlite3 *database) {
     sqlite3_stmt *statement = NULL;
     int code = bloom_poll(database, &statement);
     sqlite3_finalize(statement);
     return code;
+}
+
+bool bloom_poller_ends(void *argument) {
+    struct bloom_poller *poller = argument;
+    poller->code = bloom_poll_once(poller->database);
+    return poller->code != SQLITE_OK;
 }
 
 int bloom_poll_stretch(sqlite3 *database, uint64_t done, uint64_t length, size_t *stretch) {

@@ -14,10 +14,9 @@ int bloom_poll(sqlite3 *database, sqlite3_stmt **statement);
 /* The same for a single poll. */
 int bloom_poll_once(sqlite3 *database);
 
-/* A poll as the callback of a key set; code is what ended it. The owner finalizes the statement. */
+/* A poll as the callback of a key set; code is what ended it. */
 struct bloom_poller {
     sqlite3 *database;
-    sqlite3_stmt *statement;
     int code;
 };
 bool bloom_poller_ends(void *poller);

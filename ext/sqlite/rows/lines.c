@@ -77,27 +77,16 @@ static int lines_next(struct bloom_rows *rows) {
     return SQLITE_OK;
 }
 
-/* Returns what a file is whose first bytes no text in UTF-8 has, and what to do; otherwise NULL. */
-static const char *lines_no_text(const uint8_t *bytes, size_t length) {
-    if (length >= 2 &&
-        ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff)))
-        return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
-    if (length >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
-        return "compressed with gzip. Unpack it first, as with gunzip";
-    return NULL;
-}
-
 static int lines_begin(struct bloom_rows *rows, const struct bloom_run *run) {
-    static const uint8_t MARK[] = {0xef, 0xbb, 0xbf};
     struct lines_cursor *cursor = (struct lines_cursor *)rows;
     int code = bloom_rows_text(rows, run, &cursor->bytes, &cursor->length);
     if (code != SQLITE_OK)
         return code;
-    const char *problem = lines_no_text(cursor->bytes, cursor->length);
+    const struct list_span text = {cursor->bytes, cursor->bytes + cursor->length};
+    const char *problem = list_no_utf8(text, false);
     if (problem != NULL)
         return bloom_rows_fail(rows, "the text is %s", problem);
-    bool marked = cursor->length >= sizeof MARK && memcmp(cursor->bytes, MARK, sizeof MARK) == 0;
-    cursor->next = marked ? sizeof MARK : 0;
+    cursor->next = list_begins(text, LIST_MARK) ? strlen(LIST_MARK) : 0;
     rows->row = 0;
     rows->at_end = false;
     code = lines_find(cursor, '\n', cursor->next, cursor->length, &cursor->feed);
