@@ -50,11 +50,6 @@ static const struct bloom_table_function *function_of(const struct bloom_rows *r
     return ((const struct function_table *)rows->base.pVtab)->function;
 }
 
-const uint8_t *bloom_rows_bytes(const struct bloom_rows *rows, size_t *length) {
-    *length = rows->argument->length;
-    return rows->argument->bytes;
-}
-
 int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -65,17 +60,13 @@ int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
     return message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-int bloom_rows_text(struct bloom_rows *rows, const struct bloom_run *run, const uint8_t **text,
-                    size_t *length) {
+int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
     int type = sqlite3_value_type(run->value);
-    *text = NULL;
-    *length = 0;
     if (type == SQLITE_NULL)
         return bloom_rows_fail(
             rows, "the text is NULL. If readfile was to read it, check the name of the file");
     if (type != SQLITE_TEXT && type != SQLITE_BLOB)
         return bloom_rows_fail(rows, "the text is a number. Give TEXT or a BLOB");
-    *text = bloom_rows_bytes(rows, length);
     return SQLITE_OK;
 }
 
@@ -160,6 +151,8 @@ static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *sa
     kept->pin = bloom_pin_keep(rows->database, value);
     kept->hashed = false;
     kept->length = length;
+    rows->bytes = kept->bytes;
+    rows->length = length;
     code = bloom_polled_copy(rows->database, kept->bytes, bytes, length);
     if (code != SQLITE_OK)
         argument_forget(rows);

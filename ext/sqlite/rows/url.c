@@ -71,15 +71,13 @@ static void url_keys_release(struct bloom_rows *rows) {
 
 static int url_keys_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct url_keys_cursor *cursor = (struct url_keys_cursor *)rows;
-    if (!run->same) {
-        url_keys_release(rows);
-        enum url_outcome outcome = url_text_read(&cursor->parsed, run->value);
-        if (outcome == URL_READ)
-            cursor->count =
-                bloom_url_keys(&cursor->parsed.url, cursor->parsed.room.bytes, cursor->keys);
-        if (outcome == URL_NO_MEMORY)
-            return SQLITE_NOMEM;
-    }
+    url_keys_release(rows);
+    enum url_outcome outcome = url_text_read(&cursor->parsed, run->value);
+    if (outcome == URL_NO_MEMORY)
+        return SQLITE_NOMEM;
+    if (outcome == URL_READ)
+        cursor->count =
+            bloom_url_keys(&cursor->parsed.url, cursor->parsed.room.bytes, cursor->keys);
     rows->row = 0;
     rows->at_end = cursor->count == 0;
     return SQLITE_OK;
