@@ -142,16 +142,20 @@ bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
 
 /* --- The host --- */
 
-size_t url_unescape_once(uint8_t *text, size_t length) {
-    size_t used = 0;
+/* Each escape is undone as soon as its last digit is written. The result may be a digit or a sign
+ * that completes another escape, unless each byte is undone once only. The result is the same as
+ * unescaping everything again and again, because an escape never contains a part of another one.
+ * The time is linear, because each byte is written once and each escape removes two. */
+size_t url_unescape(const uint8_t *bytes, size_t length, bool again, uint8_t *to) {
+    size_t used = 0, undone = 0; /* up to there, nothing can be undone */
     for (size_t i = 0; i < length; i++) {
-        text[used] = text[i];
-        if (text[i] == '%' && length - i > 2 && url_digit(text[i + 1]) < 16 &&
-            url_digit(text[i + 2]) < 16) {
-            text[used] = (uint8_t)(url_digit(text[i + 1]) << 4 | url_digit(text[i + 2]));
-            i += 2;
+        to[used++] = bytes[i];
+        while (used - undone >= 3 && to[used - 3] == '%' && url_digit(to[used - 2]) < 16 &&
+               url_digit(to[used - 1]) < 16) {
+            to[used - 3] = (uint8_t)(url_digit(to[used - 2]) << 4 | url_digit(to[used - 1]));
+            used -= 2;
+            undone = again ? 0 : used;
         }
-        used++;
     }
     return used;
 }
@@ -176,7 +180,7 @@ static bool standard_is_ascii(const uint8_t *name, size_t length) {
  * in a name that is all ASCII. */
 static size_t standard_write_host(uint8_t *bytes, size_t length, uint8_t *to, bool *lenient) {
     uint8_t address[IPV4_BYTES], high = 0;
-    const size_t unescaped = url_unescape_once(bytes, length);
+    const size_t unescaped = url_unescape(bytes, length, false, bytes);
     size_t used = unescaped;
     for (size_t i = 0; i < unescaped; i++) {
         bytes[i] = url_lower(bytes[i]);

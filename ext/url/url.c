@@ -64,25 +64,6 @@ static inline size_t url_write(uint8_t *to, uint8_t byte) {
     return 3;
 }
 
-/* --- Step 6: escapes --- */
-
-/* Undoes escapes until there are none. Each escape is undone as soon as its last digit is written,
- * and the result may be a digit or a sign that completes another escape. The result is the same as
- * unescaping everything again and again, because an escape never contains a part of another one.
- * The time is linear, because each byte is written once and each escape removes two. */
-static size_t url_unescape(const uint8_t *bytes, size_t length, uint8_t *to) {
-    size_t used = 0;
-    for (size_t i = 0; i < length; i++) {
-        to[used++] = bytes[i];
-        while (used >= 3 && to[used - 3] == '%' && url_digit(to[used - 2]) < 16 &&
-               url_digit(to[used - 1]) < 16) {
-            to[used - 3] = (uint8_t)(url_digit(to[used - 2]) << 4 | url_digit(to[used - 1]));
-            used -= 2;
-        }
-    }
-    return used;
-}
-
 /* --- Step 5: the host --- */
 
 /* Writes an IPv6 address. One that embeds an IPv4 address (::ffff:0:0/96 and 64:ff9b::/96) is
@@ -199,7 +180,7 @@ static bool url_write_mapped_host(struct bloom_url *url, const uint8_t *host, si
         return false;
     if (url_find(host, 0, length, '%') == length) {
         changed = url_find(mapped, 0, used, '%') < used || url_find(mapped, 0, used, ' ') < used;
-        used = url_unescape_once(mapped, used);
+        used = url_unescape(mapped, used, false, mapped);
     }
     url->address = url_read_bracketed(mapped, used, groups);
     if (url->address)
@@ -391,7 +372,7 @@ static bool url_parse_opened(struct bloom_url *url, const struct url_opened *ope
         return false;
     }
     url->scheme = opened->scheme;
-    size_t length = url_unescape(opened->rest, opened->rest_bytes, scratch);
+    size_t length = url_unescape(opened->rest, opened->rest_bytes, true, scratch);
     url_write_rest(url, scratch, length, text);
     return true;
 }
@@ -406,7 +387,7 @@ static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_
     if (parts.end > 0)
         length = parts.end + url_resolve(scratch + parts.end, length - parts.end);
     memmove(scratch + parts.user, scratch + parts.user_end, length - parts.user_end);
-    length = url_unescape(scratch, length - (parts.user_end - parts.user), scratch);
+    length = url_unescape(scratch, length - (parts.user_end - parts.user), true, scratch);
     if ((!url_split(&parts, scratch, length) && !parts.brackets) ||
         !url_write_refused_host(url, scratch, &parts, text))
         return false;
