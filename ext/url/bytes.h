@@ -32,11 +32,6 @@ static inline bool url_is_slash(uint8_t byte) {
     return byte == '/' || byte == '\\';
 }
 
-/* Tabs and line breaks, which a browser removes anywhere in a URL. */
-static inline bool url_is_line_break(uint8_t byte) {
-    return byte == '\t' || byte == '\r' || byte == '\n';
-}
-
 /* Returns where the byte first occurs from start on, or length if it does not. */
 static inline size_t url_find(const uint8_t *text, size_t start, size_t length, uint8_t byte) {
     const uint8_t *found =

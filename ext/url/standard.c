@@ -259,7 +259,7 @@ size_t url_clean(const uint8_t *bytes, size_t length, uint8_t *to) {
     length = url_find(bytes, start, length, '#');
     for (size_t i = start; i < length; i++) {
         to[used] = bytes[i];
-        used += !url_is_line_break(bytes[i]);
+        used += bytes[i] != '\t' && bytes[i] != '\r' && bytes[i] != '\n';
     }
     return used;
 }
