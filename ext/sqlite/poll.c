@@ -36,11 +36,6 @@ bool bloom_poller_ends(void *argument) {
     return poller->code != SQLITE_OK;
 }
 
-int bloom_poll_stretch(sqlite3 *database, uint64_t done, uint64_t length, size_t *stretch) {
-    *stretch = length - done < BLOOM_SQL_STRETCH ? (size_t)(length - done) : BLOOM_SQL_STRETCH;
-    return done > 0 ? bloom_poll_once(database) : SQLITE_OK;
-}
-
 int bloom_polled_copy(sqlite3 *database, uint8_t *target, const uint8_t *source, uint64_t length) {
     size_t stretch;
     for (uint64_t done = 0; done < length; done += stretch) {

@@ -27,7 +27,11 @@ bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *u
 
 /* Sets the length of the next stretch of a pass, of which some bytes are done. Polls between two
  * stretches. Returns an SQLite code. */
-int bloom_poll_stretch(sqlite3 *database, uint64_t done, uint64_t length, size_t *stretch);
+static inline int bloom_poll_stretch(sqlite3 *database, uint64_t done, uint64_t length,
+                                     size_t *stretch) {
+    *stretch = length - done < BLOOM_SQL_STRETCH ? (size_t)(length - done) : BLOOM_SQL_STRETCH;
+    return done > 0 ? bloom_poll_once(database) : SQLITE_OK;
+}
 
 /* As memcpy, in stretches. Unless it returns SQLITE_OK, the work is not done. */
 int bloom_polled_copy(sqlite3 *database, uint8_t *target, const uint8_t *source, uint64_t length);
