@@ -147,8 +147,9 @@ bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
  * unescaping everything again and again, because an escape never contains a part of another one.
  * The time is linear, because each byte is written once and each escape removes two. */
 size_t url_unescape(const uint8_t *bytes, size_t length, bool again, uint8_t *to) {
-    size_t used = 0, undone = 0; /* up to there, nothing can be undone */
-    for (size_t i = 0; i < length; i++) {
+    size_t used = url_find(bytes, 0, length, '%'), undone = 0; /* nothing can be undone before */
+    memmove(to, bytes, used);
+    for (size_t i = used; i < length; i++) {
         to[used++] = bytes[i];
         while (used - undone >= 3 && to[used - 3] == '%' && url_digit(to[used - 2]) < 16 &&
                url_digit(to[used - 1]) < 16) {
