@@ -1,4 +1,4 @@
-/* The entry point, and the one table of everything that the extension registers. */
+/* The entry point, and the table of the functions that the extension registers. */
 #include "sqlite-bloom.h"
 #include "base/version.h"
 #include "sqlite/functions.h"
@@ -34,11 +34,6 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_merge_final},
     {"bloom_intersect_agg", 1, 1, NULL, bloom_sql_intersect_agg_step, bloom_sql_merge_final},
     {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL}, /* the last: see is_loaded */
-};
-
-static const struct bloom_table_function *const TABLE_FUNCTIONS[] = {
-    &bloom_url_keys_function, &bloom_keys_function,     &bloom_list_function,
-    &bloom_lines_function,    &bloom_integers_function,
 };
 
 /* SQLite 3.45 and later must know which functions set a subtype (bloom_info). Earlier releases
@@ -114,9 +109,8 @@ static bool is_loaded(sqlite3 *database, const struct bloom_connection *connecti
 
 static int register_all(sqlite3 *database, struct bloom_connection *connection) {
     int status = bloom_table_register(connection);
-    for (size_t i = 0; i < sizeof TABLE_FUNCTIONS / sizeof *TABLE_FUNCTIONS && status == SQLITE_OK;
-         i++)
-        status = bloom_table_function_register(connection, TABLE_FUNCTIONS[i]);
+    if (status == SQLITE_OK)
+        status = bloom_table_functions_register(connection);
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
         status = register_function(database, connection, &FUNCTIONS[i]);
     return status;

@@ -6,26 +6,16 @@
 
 #include <string.h>
 
-/* The byte order mark. */
-static const char LIST_MARK[] = "\xef\xbb\xbf";
-
-/* Removes the wildcards at both ends: *.h, .h, h/\*, *://h, http://\*.h. */
-static enum list_form list_wildcard(struct list_span *line) {
-    enum list_form form = LIST_PLAIN;
+/* Removes the wildcards at both ends: *.h, .h, h/\*, *://h, http://\*.h. Returns true if there were
+ * any. */
+static bool list_wildcard(struct list_span *line) {
+    const struct list_span whole = *line;
     const struct list_span host = {list_find(*line, ':'), line->end};
-    if (list_begins(*line, "*://") || (list_has_scheme(*line) && list_begins(host, "://*."))) {
+    if (list_begins(*line, "*://") || (list_has_scheme(*line) && list_begins(host, "://*.")))
         line->at = host.at + strlen("://");
-        form = LIST_WILDCARD;
-    }
-    if (list_begins(*line, "*.") || list_begins(*line, ".")) {
-        line->at += *line->at == '*' ? 2 : 1;
-        form = LIST_WILDCARD;
-    }
-    if (list_ends(*line, "/*")) {
-        line->end--;
-        form = LIST_WILDCARD;
-    }
-    return form;
+    line->at += list_begins(*line, "*.") ? 2 : list_begins(*line, ".");
+    line->end -= list_ends(*line, "/*");
+    return line->at > whole.at || line->end < whole.end;
 }
 
 /* Writes an entry without what keeps people from clicking on it: hxxp, [.], (dot), [:] and the
@@ -144,7 +134,8 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
     const bool is_whole = list_has(span, ',') || list_has(span, ' ');
     const bool quoted =
         (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';
-    enum list_form wildcard = list_wildcard(&span), network = LIST_PLAIN;
+    const bool wildcard = list_wildcard(&span);
+    enum list_form network = LIST_PLAIN;
     if (list_has(span, '*') && !list_begins(span, "h**p") && form != LIST_COLUMN)
         return LIST_INNER_WILDCARD;
     const bool defanged = list_refang(span, quoted, list->text, &used);
@@ -167,11 +158,11 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
     if (other >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
-        form = !list_is_text(span)      ? LIST_BYTES
-               : defanged               ? LIST_DEFANGED
-               : wildcard != LIST_PLAIN ? wildcard
-               : is_whole               ? LIST_WHOLE
-                                        : network;
+        form = !list_is_text(span) ? LIST_BYTES
+               : defanged          ? LIST_DEFANGED
+               : wildcard          ? LIST_WILDCARD
+               : is_whole          ? LIST_WHOLE
+                                   : network;
     form = list_page(list, form);
     if (list->url.address)
         return form;
@@ -189,7 +180,6 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     static const struct {
         const char *start, *what;
     } COMPRESSED[] = {
-        {"\x1f\x8b", "compressed with gzip. Unpack it first, as with gunzip"},
         {"BZh", "compressed with bzip2. Unpack it first, as with bunzip2"},
         {"\xfd"
          "7zXZ",
@@ -198,12 +188,13 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
         {"PK\x03\x04", "a zip archive. Unpack it first, as with unzip"},
     };
     enum { EARLY = 512 };
-    /* UTF-16 with a byte order mark, or with two ASCII characters at the start. */
-    if (length >= 2 &&
-        ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff) ||
-         (length >= 4 && bytes[0] != 0 && bytes[1] == 0 && bytes[2] != 0 && bytes[3] == 0) ||
-         (length >= 4 && bytes[0] == 0 && bytes[1] != 0 && bytes[2] == 0 && bytes[3] != 0)))
-        return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
+    const bool zeros_follow = length >= 4 && bytes[0] != 0 && bytes[1] == 0; /* as in UTF-16 */
+    const bool zeros_lead = length >= 4 && bytes[0] == 0 && bytes[1] != 0;
+    const char *coded = list_no_utf8((struct list_span){bytes, bytes + length},
+                                     (zeros_follow && bytes[2] != 0 && bytes[3] == 0) ||
+                                         (zeros_lead && bytes[2] == 0 && bytes[3] != 0));
+    if (coded != NULL)
+        return coded;
     for (size_t i = 0; i < sizeof COMPRESSED / sizeof *COMPRESSED; i++)
         if (length >= strlen(COMPRESSED[i].start) &&
             memcmp(bytes, COMPRESSED[i].start, strlen(COMPRESSED[i].start)) == 0)

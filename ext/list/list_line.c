@@ -6,43 +6,9 @@
 
 #include <string.h>
 
-static const char *const LIST_NOTES[] = {
-    [LIST_PLAIN] = NULL,
-    [LIST_WHOLE] = "whole line, with its commas and spaces",
-    [LIST_HOSTS] = "hosts file",
-    [LIST_ADBLOCK] = "Adblock rule",
-    [LIST_ADBLOCK_PAGE] = "Adblock rule, for this page only",
-    [LIST_ADBLOCK_OPTIONS] = "Adblock rule, options ignored",
-    [LIST_ADBLOCK_CONDITION] = "Adblock rule with a condition",
-    [LIST_DNSMASQ] = "dnsmasq",
-    [LIST_UNBOUND] = "unbound",
-    [LIST_ZONE] = "policy zone",
-    [LIST_FIELD] = "one of several fields",
-    [LIST_COLUMN] = "one of several fields",
-    [LIST_WILDCARD] = "wildcard",
-    [LIST_DEFANGED] = "defanged",
-    [LIST_BYTES] = "not UTF-8, read byte by byte",
-    [LIST_NETWORK_OF_ONE] = "network of one address",
-    [LIST_EXCEPTION] = "no entry: an exception",
-    [LIST_MODIFIER] = "no entry: it does not block",
-    [LIST_COSMETIC] = "no entry: a cosmetic rule",
-    [LIST_EXPRESSION] = "no entry: a regular expression",
-    [LIST_INNER_WILDCARD] = "no entry: a wildcard in the middle",
-    [LIST_PART] = "no entry: only a part of an address",
-    [LIST_RANGE] = "no entry: a range of addresses",
-    [LIST_NUMBER] = "no entry: a number or a date",
-    [LIST_MAIL] = "no entry: a mail address",
-    [LIST_DIRECTIVE] = "no entry: a directive",
-    [LIST_TRIGGER] = "no entry: a policy that is not about a name",
-    [LIST_HEADING] = "no entry: the heading of a table",
-    [LIST_NO_URL_FIELD] = "no entry: no field is a URL",
-    [LIST_WORDS] = "no entry: several words",
-    [LIST_HOSTS_ADDRESS] = "no entry: an address instead of a name",
-    [LIST_NO_HOST] = "no entry: it has no host",
-    [LIST_NO_DOT] = "no entry: a name without a dot",
-    [LIST_UNOPENED] = "no entry: the host is not a name or address",
-    [LIST_TOO_LONG] = "no entry: a line longer than 16384 bytes",
-};
+#define LIST_WORDS_OF(form, words) [form] = words,
+static const char *const LIST_NOTES[] = {LIST_FORMS(LIST_WORDS_OF)};
+#undef LIST_WORDS_OF
 
 const char *list_note(enum list_form form) {
     return LIST_NOTES[form];

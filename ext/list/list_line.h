@@ -4,46 +4,47 @@
 
 #include "list/list_span.h"
 
-/* How an entry was read, or why a line has none. LIST_NOTES has the words. */
-enum list_form {
-    LIST_NOTHING, /* a remark, which has no row */
-    LIST_PLAIN,
-    LIST_HOSTS,
-    LIST_WHOLE,
-    LIST_ADBLOCK,
-    LIST_ADBLOCK_PAGE,
-    LIST_ADBLOCK_OPTIONS,
-    LIST_ADBLOCK_CONDITION,
-    LIST_DNSMASQ,
-    LIST_UNBOUND,
-    LIST_ZONE,
-    LIST_FIELD,
-    LIST_COLUMN, /* of a table with a heading */
-    LIST_WILDCARD,
-    LIST_DEFANGED,
-    LIST_BYTES,
-    LIST_NETWORK_OF_ONE,
-    LIST_NO_KEY, /* from here on */
-    LIST_EXCEPTION = LIST_NO_KEY,
-    LIST_MODIFIER,
-    LIST_COSMETIC,
-    LIST_EXPRESSION,
-    LIST_INNER_WILDCARD,
-    LIST_PART, /* of addresses */
-    LIST_RANGE,
-    LIST_NUMBER,
-    LIST_MAIL,
-    LIST_DIRECTIVE,
-    LIST_TRIGGER,
-    LIST_HEADING,
-    LIST_NO_URL_FIELD,
-    LIST_WORDS,
-    LIST_HOSTS_ADDRESS,
-    LIST_NO_HOST,
-    LIST_NO_DOT,
-    LIST_UNOPENED,
-    LIST_TOO_LONG,
-};
+/* How an entry was read, or why a line has none, each with its words. */
+#define LIST_FORMS(FORM)                                                                           \
+    FORM(LIST_NOTHING, NULL) /* a remark, which has no row */                                      \
+    FORM(LIST_PLAIN, NULL)                                                                         \
+    FORM(LIST_HOSTS, "hosts file")                                                                 \
+    FORM(LIST_WHOLE, "whole line, with its commas and spaces")                                     \
+    FORM(LIST_ADBLOCK, "Adblock rule")                                                             \
+    FORM(LIST_ADBLOCK_PAGE, "Adblock rule, for this page only")                                    \
+    FORM(LIST_ADBLOCK_OPTIONS, "Adblock rule, options ignored")                                    \
+    FORM(LIST_ADBLOCK_CONDITION, "Adblock rule with a condition")                                  \
+    FORM(LIST_DNSMASQ, "dnsmasq")                                                                  \
+    FORM(LIST_UNBOUND, "unbound")                                                                  \
+    FORM(LIST_ZONE, "policy zone")                                                                 \
+    FORM(LIST_FIELD, "one of several fields")                                                      \
+    FORM(LIST_COLUMN, "one of several fields") /* of a table with a heading */                     \
+    FORM(LIST_WILDCARD, "wildcard")                                                                \
+    FORM(LIST_DEFANGED, "defanged")                                                                \
+    FORM(LIST_BYTES, "not UTF-8, read byte by byte")                                               \
+    FORM(LIST_NETWORK_OF_ONE, "network of one address")                                            \
+    FORM(LIST_EXCEPTION, "no entry: an exception")                                                 \
+    FORM(LIST_MODIFIER, "no entry: it does not block")                                             \
+    FORM(LIST_COSMETIC, "no entry: a cosmetic rule")                                               \
+    FORM(LIST_EXPRESSION, "no entry: a regular expression")                                        \
+    FORM(LIST_INNER_WILDCARD, "no entry: a wildcard in the middle")                                \
+    FORM(LIST_PART, "no entry: only a part of an address")                                         \
+    FORM(LIST_RANGE, "no entry: a range of addresses")                                             \
+    FORM(LIST_NUMBER, "no entry: a number or a date")                                              \
+    FORM(LIST_MAIL, "no entry: a mail address")                                                    \
+    FORM(LIST_DIRECTIVE, "no entry: a directive")                                                  \
+    FORM(LIST_TRIGGER, "no entry: a policy that is not about a name")                              \
+    FORM(LIST_HEADING, "no entry: the heading of a table")                                         \
+    FORM(LIST_NO_URL_FIELD, "no entry: no field is a URL")                                         \
+    FORM(LIST_WORDS, "no entry: several words")                                                    \
+    FORM(LIST_HOSTS_ADDRESS, "no entry: an address instead of a name")                             \
+    FORM(LIST_NO_HOST, "no entry: it has no host")                                                 \
+    FORM(LIST_NO_DOT, "no entry: a name without a dot")                                            \
+    FORM(LIST_UNOPENED, "no entry: the host is not a name or address")                             \
+    FORM(LIST_TOO_LONG, "no entry: a line longer than 16384 bytes")
+#define LIST_FORM(form, words) form,
+enum list_form { LIST_FORMS(LIST_FORM) LIST_NO_KEY = LIST_EXCEPTION /* from here on */ };
+#undef LIST_FORM
 
 /* The heading of a table: what separates fields, how many there are, and which of them, counted
  * from 0, is the entry. If there are no fields, the list has no heading. */

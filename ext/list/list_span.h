@@ -74,6 +74,17 @@ static inline bool list_is_text(struct list_span span) {
     return true;
 }
 
+/* The byte order mark. */
+#define LIST_MARK "\xef\xbb\xbf"
+
+/* Returns what a file is whose first bytes no text in UTF-8 has, and what to do; otherwise NULL. */
+static inline const char *list_no_utf8(struct list_span file, bool is_utf16) {
+    if (is_utf16 || list_begins(file, "\xff\xfe") || list_begins(file, "\xfe\xff"))
+        return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
+    return list_begins(file, "\x1f\x8b") ? "compressed with gzip. Unpack it first, as with gunzip"
+                                         : NULL;
+}
+
 static inline const uint8_t *list_find(struct list_span span, uint8_t byte) {
     return span.at + url_find(span.at, 0, list_length(span), byte);
 }
@@ -117,7 +128,7 @@ static inline bool list_is_ipv4(struct list_span span) {
 static inline bool list_is_ipv6(struct list_span span) {
     uint16_t groups[IPV6_GROUPS];
     span.end = list_find(span, '%');
-    return url_read_ipv6(span.at, list_length(span), groups);
+    return url_read_ipv6(span.at, list_length(span), false, groups);
 }
 
 /* Returns true for an address that a resolver answers for a host that it blocks. */

@@ -187,7 +187,6 @@ void bloom_sql_agg_final(sqlite3_context *context) {
         uint8_t *filter;
         enum bloom_built built =
             bloom_builder_finish(builder, bloom_poller_ends, &poller, &shape, &filter, problem);
-        sqlite3_finalize(poller.statement);
         if (poller.code != SQLITE_OK)
             sqlite3_result_error_code(context, poller.code);
         else if (succeeded(context, built, builder, problem))

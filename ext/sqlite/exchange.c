@@ -81,15 +81,7 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
         return;
     }
     uint8_t *bytes = sqlite3_malloc64(length);
-    if (bytes == NULL) {
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    bloom_exchange_export(format, &filter.shape, bloom_stored_payload(&filter), bytes);
-    if (bloom_sql_interrupted(context, length, &(uint64_t){0})) {
-        sqlite3_free(bytes);
-        return;
-    }
-    /* SQLite checks the length limit itself. */
-    sqlite3_result_blob64(context, bytes, length, sqlite3_free);
+    if (bytes != NULL)
+        bloom_exchange_export(format, &filter.shape, bloom_stored_payload(&filter), bytes);
+    bloom_sql_result_bytes(context, bytes, length); /* SQLite checks the length limit itself */
 }

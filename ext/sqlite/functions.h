@@ -48,10 +48,9 @@ struct bloom_registration {
     struct bloom_recent_pin recent_pin;
 };
 
-/* pins.c: returns the filter of the living pin with that number and remembers it for the next call
- * of the function; NULL if there is none. */
+/* pins.c: as bloom_sql_pinned, and remembers the pin for the next call of the function. */
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
-                                              uintptr_t number);
+                                              sqlite3_value *value);
 
 /* The same as bloom_sql_pinned, for the function of that registration. */
 static inline const struct bloom_stored *
@@ -60,7 +59,7 @@ bloom_sql_recent_pin(struct bloom_registration *registration, sqlite3_value *val
     const struct bloom_recent_pin *recent = &registration->recent_pin;
     return number == recent->number && registration->connection->deaths == recent->deaths
                ? recent->filter
-               : bloom_sql_find_pin(registration, number);
+               : bloom_sql_find_pin(registration, value);
 }
 
 /* --- Errors --- */

@@ -157,7 +157,6 @@ static bool finish(sqlite3_context *context, struct hashes_build *build,
         built = bloom_key_set_settle(&build->keys, &distinct);
     if (built == BLOOM_BUILT)
         built = bloom_hashes_sort(hashes, &build->keys);
-    sqlite3_finalize(poller.statement);
     if (built == BLOOM_BUILT)
         return true;
     if (built == BLOOM_BUILD_INTERRUPTED)

@@ -1,7 +1,7 @@
 /* A message is formatted, made legible, and cut to the length that SQLite lets through.
  *
  * Text of others that a message quotes has passed through bloom_quote. Names of tables and SQLite's
- * own messages have not, so whatever is not printable ASCII passes through it here. */
+ * own messages have not, so all of it passes through it here. */
 #include "sqlite/message.h"
 
 #include <string.h>
@@ -37,40 +37,19 @@ char *bloom_sql_estimate(char text[BLOOM_NUMBER_SIZE], double estimate) {
     return text;
 }
 
-static bool is_plain(char letter) {
-    return letter >= ' ' && letter <= '~';
-}
-
-/* Returns the length of the longest beginning of text, which is not empty, that is either all
- * printable ASCII or all something else that bloom_quote does not shorten. */
-static size_t piece_of(const char *text) {
-    enum { PIECE_MOST = 40 };
-    bool plain = is_plain(*text);
-    size_t length = 1;
-    while (text[length] != '\0' && is_plain(text[length]) == plain)
-        length++;
-    if (plain || length <= PIECE_MOST)
-        return length;
-    length = PIECE_MOST;
-    while (length > PIECE_MOST - 4 && ((unsigned char)text[length] & 0xc0) == 0x80)
-        length--; /* to the beginning of a character */
-    return length;
-}
-
 /* Returns text as valid UTF-8 without control characters, from sqlite3_malloc; NULL: no memory. It
- * is not bound by the connection's limit of lengths, which would look like lack of memory. */
+ * is not bound by the connection's limit of lengths, which would look like lack of memory. The
+ * pieces end at a character and are so short that bloom_quote never cuts them off. */
 static char *legible(const char *text) {
+    enum { PIECE_MOST = 30, CHARACTER_MOST = 4 };
     char quoted[BLOOM_QUOTE_SIZE];
     sqlite3_str *result = sqlite3_str_new(NULL);
-    while (*text != '\0') {
-        size_t length = piece_of(text);
-        if (is_plain(*text)) {
-            sqlite3_str_append(result, text, (int)length);
-        } else {
-            bloom_quote(quoted, text, length);
-            sqlite3_str_append(result, quoted + 1, (int)strlen(quoted) - 2);
-        }
-        text += length;
+    for (size_t left = strlen(text), piece; left > 0; left -= piece, text += piece) {
+        piece = left < PIECE_MOST ? left : PIECE_MOST;
+        while (piece > PIECE_MOST - CHARACTER_MOST && ((unsigned char)text[piece] & 0xc0) == 0x80)
+            piece--;
+        bloom_quote(quoted, text, piece);
+        sqlite3_str_append(result, quoted + 1, (int)strlen(quoted) - 2);
     }
     return sqlite3_str_finish(result);
 }

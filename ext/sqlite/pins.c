@@ -115,10 +115,12 @@ void bloom_sql_result_hashes(sqlite3_context *context, const struct bloom_hashes
     result_pin(context, pin, bloom_hashes_type);
 }
 
-/* Returns the living pin of that number and connection, with one more reference if `keeps`; NULL if
- * there is none. Without a reference it lives as long as the value that it was read from, and so
- * until the call that was given the value returns. */
-static struct bloom_pin *find_pin(const sqlite3 *database, uintptr_t number, bool keeps) {
+/* Returns the living pin of this connection that a value is, with one more reference if `keeps`;
+ * NULL if there is none. Without a reference it lives as long as the value, and so until the call
+ * that was given the value returns. */
+static struct bloom_pin *find_pin(const sqlite3 *database, sqlite3_value *value, const char *type,
+                                  bool keeps) {
+    const uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, type);
     if (number == 0)
         return NULL;
     bloom_lock();
@@ -132,9 +134,8 @@ static struct bloom_pin *find_pin(const sqlite3 *database, uintptr_t number, boo
 }
 
 struct bloom_kept_pin bloom_pin_keep(sqlite3 *database, sqlite3_value *value) {
-    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
-    const struct bloom_pin *pin = find_pin(database, number, true);
-    return pin != NULL ? (struct bloom_kept_pin){number, &pin->filter}
+    const struct bloom_pin *pin = find_pin(database, value, bloom_pin_type, true);
+    return pin != NULL ? (struct bloom_kept_pin){pin->number, &pin->filter}
                        : (struct bloom_kept_pin){0, NULL};
 }
 
@@ -149,23 +150,22 @@ bool bloom_sql_is_null(sqlite3_value *value) {
 }
 
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value) {
-    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
-    const struct bloom_pin *pin = find_pin(database, number, false);
+    const struct bloom_pin *pin = find_pin(database, value, bloom_pin_type, false);
     return pin != NULL ? &pin->filter : NULL;
 }
 
 const struct bloom_hashes *bloom_sql_pinned_hashes(sqlite3 *database, sqlite3_value *value) {
-    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_hashes_type);
-    const struct bloom_pin *pin = find_pin(database, number, false);
+    const struct bloom_pin *pin = find_pin(database, value, bloom_hashes_type, false);
     return pin != NULL ? &pin->hashes : NULL;
 }
 
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
-                                              uintptr_t number) {
+                                              sqlite3_value *value) {
     const struct bloom_connection *connection = registration->connection;
-    const struct bloom_pin *pin = find_pin(connection->database, number, false);
+    const struct bloom_pin *pin = find_pin(connection->database, value, bloom_pin_type, false);
     if (pin == NULL)
         return NULL;
-    registration->recent_pin = (struct bloom_recent_pin){number, connection->deaths, &pin->filter};
+    registration->recent_pin =
+        (struct bloom_recent_pin){pin->number, connection->deaths, &pin->filter};
     return &pin->filter;
 }

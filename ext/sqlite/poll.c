@@ -23,12 +23,6 @@ int bloom_poll(sqlite3 *database, sqlite3_stmt **statement) {
     return code == SQLITE_INTERRUPT || code == SQLITE_NOMEM ? code : SQLITE_OK;
 }
 
-bool bloom_poller_ends(void *argument) {
-    struct bloom_poller *poller = argument;
-    poller->code = bloom_poll(poller->database, &poller->statement);
-    return poller->code != SQLITE_OK;
-}
-
 int bloom_poll_once(sqlite3 *database) {
     sqlite3_stmt *statement = NULL;
     int code = bloom_poll(database, &statement);
@@ -36,33 +30,19 @@ int bloom_poll_once(sqlite3 *database) {
     return code;
 }
 
-/* Chooses the next stretch of a pass, of which some bytes are done, and polls between two
- * stretches. */
-static int next_stretch(sqlite3 *database, uint64_t done, uint64_t length, size_t *stretch) {
-    *stretch = length - done < BLOOM_SQL_STRETCH ? (size_t)(length - done) : BLOOM_SQL_STRETCH;
-    return done > 0 ? bloom_poll_once(database) : SQLITE_OK;
+bool bloom_poller_ends(void *argument) {
+    struct bloom_poller *poller = argument;
+    poller->code = bloom_poll_once(poller->database);
+    return poller->code != SQLITE_OK;
 }
 
 int bloom_polled_copy(sqlite3 *database, uint8_t *target, const uint8_t *source, uint64_t length) {
     size_t stretch;
     for (uint64_t done = 0; done < length; done += stretch) {
-        int code = next_stretch(database, done, length, &stretch);
+        int code = bloom_poll_stretch(database, done, length, &stretch);
         if (code != SQLITE_OK)
             return code;
         memcpy(target + done, source + done, stretch);
-    }
-    return SQLITE_OK;
-}
-
-int bloom_polled_equal(sqlite3 *database, const uint8_t *bytes, const uint8_t *others,
-                       uint64_t length, bool *equal) {
-    size_t stretch;
-    *equal = true;
-    for (uint64_t done = 0; done < length && *equal; done += stretch) {
-        int code = next_stretch(database, done, length, &stretch);
-        if (code != SQLITE_OK)
-            return code;
-        *equal = memcmp(bytes + done, others + done, stretch) == 0;
     }
     return SQLITE_OK;
 }

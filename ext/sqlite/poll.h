@@ -14,10 +14,9 @@ int bloom_poll(sqlite3 *database, sqlite3_stmt **statement);
 /* The same for a single poll. */
 int bloom_poll_once(sqlite3 *database);
 
-/* A poll as the callback of a key set; code is what ended it. The owner finalizes the statement. */
+/* A poll as the callback of a key set; code is what ended it. */
 struct bloom_poller {
     sqlite3 *database;
-    sqlite3_stmt *statement;
     int code;
 };
 bool bloom_poller_ends(void *poller);
@@ -26,10 +25,15 @@ bool bloom_poller_ends(void *poller);
  * remainder. Returns true if the function is to end; it has then failed. */
 bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unpolled);
 
-/* As memcpy and memcmp, but they poll after each stretch. Unless they return SQLITE_OK, the work is
- * not done. */
+/* Sets the length of the next stretch of a pass, of which some bytes are done. Polls between two
+ * stretches. Returns an SQLite code. */
+static inline int bloom_poll_stretch(sqlite3 *database, uint64_t done, uint64_t length,
+                                     size_t *stretch) {
+    *stretch = length - done < BLOOM_SQL_STRETCH ? (size_t)(length - done) : BLOOM_SQL_STRETCH;
+    return done > 0 ? bloom_poll_once(database) : SQLITE_OK;
+}
+
+/* As memcpy, in stretches. Unless it returns SQLITE_OK, the work is not done. */
 int bloom_polled_copy(sqlite3 *database, uint8_t *target, const uint8_t *source, uint64_t length);
-int bloom_polled_equal(sqlite3 *database, const uint8_t *bytes, const uint8_t *others,
-                       uint64_t length, bool *equal);
 
 #endif

@@ -137,13 +137,16 @@ uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter) {
     return copy;
 }
 
-void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
-                             uint8_t *filter) {
-    const uint64_t length = bloom_filter_bytes(shape);
-    if (filter == NULL)
+void bloom_sql_result_bytes(sqlite3_context *context, uint8_t *bytes, uint64_t length) {
+    if (bytes == NULL)
         sqlite3_result_error_nomem(context);
     else if (bloom_sql_interrupted(context, length, &(uint64_t){0}))
-        sqlite3_free(filter);
+        sqlite3_free(bytes);
     else
-        sqlite3_result_blob64(context, filter, length, sqlite3_free);
+        sqlite3_result_blob64(context, bytes, length, sqlite3_free);
+}
+
+void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
+                             uint8_t *filter) {
+    bloom_sql_result_bytes(context, filter, bloom_filter_bytes(shape));
 }

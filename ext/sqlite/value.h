@@ -68,8 +68,12 @@ uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
 /* Returns a copy of a filter, likewise. */
 uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
 
-/* Makes a filter the function's result and hands its memory over to SQLite. NULL: no memory. Polls
- * after a pass over many bytes (poll.h): if the statement is to end, the function fails. */
+/* Makes bytes from sqlite3_malloc64 the function's result and hands them over to SQLite. NULL: no
+ * memory. Polls after a pass over many bytes (poll.h): if the statement is to end, the function
+ * fails. */
+void bloom_sql_result_bytes(sqlite3_context *context, uint8_t *bytes, uint64_t length);
+
+/* The same with a filter. */
 void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
                              uint8_t *filter);
 

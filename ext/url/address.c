@@ -128,8 +128,7 @@ static bool address_read_dotted(const uint8_t *text, size_t length, bool loose,
     return true;
 }
 
-static bool address_read_ipv6(const uint8_t *text, size_t length, bool loose,
-                              uint16_t groups[IPV6_GROUPS]) {
+bool url_read_ipv6(const uint8_t *text, size_t length, bool loose, uint16_t groups[IPV6_GROUPS]) {
     enum { NO_GAP = IPV6_GROUPS + 1 }; /* "::" may follow all groups, where it is refused */
     unsigned count = 0, gap = NO_GAP;
     size_t i = 0;
@@ -172,14 +171,6 @@ static bool address_read_ipv6(const uint8_t *text, size_t length, bool loose,
     memmove(groups + gap + IPV6_GROUPS - count, groups + gap, (count - gap) * sizeof *groups);
     memset(groups + gap, 0, (IPV6_GROUPS - count) * sizeof *groups);
     return true;
-}
-
-bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
-    return address_read_ipv6(text, length, false, groups);
-}
-
-bool url_read_loose_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
-    return address_read_ipv6(text, length, true, groups);
 }
 
 /* The first of the longest runs of two and more zero groups becomes "::". */

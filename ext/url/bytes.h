@@ -32,11 +32,6 @@ static inline bool url_is_slash(uint8_t byte) {
     return byte == '/' || byte == '\\';
 }
 
-/* Tabs and line breaks, which a browser removes anywhere in a URL. */
-static inline bool url_is_line_break(uint8_t byte) {
-    return byte == '\t' || byte == '\r' || byte == '\n';
-}
-
 /* Returns where the byte first occurs from start on, or length if it does not. */
 static inline size_t url_find(const uint8_t *text, size_t start, size_t length, uint8_t byte) {
     const uint8_t *found =
@@ -64,15 +59,9 @@ static inline uint64_t url_eight(uint8_t byte) {
     return UINT64_C(0x0101010101010101) * byte;
 }
 
-/* Sets the topmost bit of each byte that is below `least`, which is at most 128, and perhaps of the
- * byte above such a byte. */
-static inline uint64_t url_below(uint64_t word, uint8_t least) {
-    return (word - url_eight(least)) & ~word & url_eight(128);
-}
-
-/* The same for each byte that is zero. */
+/* Sets the topmost bit of each byte that is zero, and perhaps of the byte above such a byte. */
 static inline uint64_t url_zeros(uint64_t word) {
-    return url_below(word, 1);
+    return (word - url_eight(1)) & ~word & url_eight(128);
 }
 
 #endif

@@ -96,7 +96,7 @@ static bool standard_skip_scheme(const uint8_t *text, size_t length, size_t *sta
         return true;
     address = url_find(text, 0, end, '%');
     return url_find(text, address, end, '[') == end && url_find(text, address, end, ']') == end &&
-           url_read_loose_ipv6(text, address, groups);
+           url_read_ipv6(text, address, true, groups);
 }
 
 bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
@@ -142,21 +142,28 @@ bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
 
 /* --- The host --- */
 
-size_t url_unescape_once(uint8_t *text, size_t length) {
-    size_t used = 0;
-    for (size_t i = 0; i < length; i++) {
-        text[used] = text[i];
-        if (text[i] == '%' && length - i > 2 && url_digit(text[i + 1]) < 16 &&
-            url_digit(text[i + 2]) < 16) {
-            text[used] = (uint8_t)(url_digit(text[i + 1]) << 4 | url_digit(text[i + 2]));
-            i += 2;
+/* Each escape is undone as soon as its last digit is written. The result may be a digit or a sign
+ * that completes another escape, unless each byte is undone once only. The result is the same as
+ * unescaping everything again and again, because an escape never contains a part of another one.
+ * The time is linear, because each byte is written once and each escape removes two. */
+size_t url_unescape(const uint8_t *bytes, size_t length, bool again, uint8_t *to) {
+    size_t used = url_find(bytes, 0, length, '%'), undone = 0; /* nothing can be undone before */
+    memmove(to, bytes, used);
+    for (size_t i = used; i < length; i++) {
+        to[used++] = bytes[i];
+        while (used - undone >= 3 && to[used - 3] == '%' && url_digit(to[used - 2]) < 16 &&
+               url_digit(to[used - 1]) < 16) {
+            to[used - 3] = (uint8_t)(url_digit(to[used - 2]) << 4 | url_digit(to[used - 1]));
+            used -= 2;
+            undone = again ? 0 : used;
         }
-        used++;
     }
     return used;
 }
 
-bool url_is_ascii_name(const uint8_t *name, size_t length) {
+/* Returns true if a name in lower case is ASCII without Punycode, so that UTS #46 does not change
+ * it. */
+static bool standard_is_ascii(const uint8_t *name, size_t length) {
     size_t label = 0;
     for (size_t i = 0; i < length; i++) {
         if (name[i] >= 0x80)
@@ -174,13 +181,13 @@ bool url_is_ascii_name(const uint8_t *name, size_t length) {
  * in a name that is all ASCII. */
 static size_t standard_write_host(uint8_t *bytes, size_t length, uint8_t *to, bool *lenient) {
     uint8_t address[IPV4_BYTES], high = 0;
-    const size_t unescaped = url_unescape_once(bytes, length);
+    const size_t unescaped = url_unescape(bytes, length, false, bytes);
     size_t used = unescaped;
     for (size_t i = 0; i < unescaped; i++) {
         bytes[i] = url_lower(bytes[i]);
         high |= bytes[i];
     }
-    const bool ascii = url_is_ascii_name(bytes, unescaped);
+    const bool ascii = standard_is_ascii(bytes, unescaped);
     *lenient = !ascii && !url_idna(bytes, unescaped, false, to, IDNA_MOST, &used);
     if (*lenient && high >= 0x80)
         return 0;
@@ -253,7 +260,7 @@ size_t url_clean(const uint8_t *bytes, size_t length, uint8_t *to) {
     length = url_find(bytes, start, length, '#');
     for (size_t i = start; i < length; i++) {
         to[used] = bytes[i];
-        used += !url_is_line_break(bytes[i]);
+        used += bytes[i] != '\t' && bytes[i] != '\r' && bytes[i] != '\n';
     }
     return used;
 }
@@ -272,7 +279,7 @@ enum url_opening url_open(struct url_opened *opened, const uint8_t *bytes, size_
     if (port < parts.end && !url_is_port(scratch + port + 1, parts.end - port - 1))
         return URL_REFUSED;
     if (parts.brackets) {
-        if (!url_read_ipv6(scratch + parts.host, parts.host_end - parts.host, groups))
+        if (!url_read_ipv6(scratch + parts.host, parts.host_end - parts.host, false, groups))
             return URL_REFUSED;
         opened->host = url_write_ipv6(text, groups);
     } else {

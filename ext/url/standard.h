@@ -56,12 +56,9 @@ size_t url_resolve(uint8_t *text, size_t length);
 /* The ASCII bytes that a host may have, in lower case, and 0 for all others. */
 extern const uint8_t URL_HOST_BYTES[256];
 
-/* Undoes escapes once, in place. Returns how many bytes are left. */
-size_t url_unescape_once(uint8_t *text, size_t length);
-
-/* Returns true if a name in lower case is ASCII without Punycode, so that UTS #46 does not change
- * it. */
-bool url_is_ascii_name(const uint8_t *name, size_t length);
+/* Undoes escapes once, or if `again`, until there are none. to may be bytes. Returns how many bytes
+ * are left. */
+size_t url_unescape(const uint8_t *bytes, size_t length, bool again, uint8_t *to);
 
 /* Returns true if what follows a colon is a port: nothing, or a number below 65,536. */
 bool url_is_port(const uint8_t *text, size_t length);

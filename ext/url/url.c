@@ -1,7 +1,6 @@
-/* Three attempts, from the cheapest on: a plain URL is copied as it is read, a URL of printable
- * ASCII is split and copied, and anything else goes through the URL Standard's parser. If that
- * parser refuses it, Safe Browsing's steps decide. The numbers of steps below are those of
- * ext/URLS.md.
+/* Two attempts: a plain URL, as most are, is copied as it is read, and anything else goes through
+ * the URL Standard's parser. If that parser refuses it, Safe Browsing's steps decide. The numbers
+ * of steps below are those of ext/URLS.md.
  *
  * Sources: Google Safe Browsing, "URLs and Hashing" (Update API v4 and v5); RFC 3986 (URLs), 4291
  * and 6052 (IPv4 addresses in IPv6). */
@@ -30,14 +29,32 @@ enum { HOST_LABELS_MOST = 5, HOST_LABELS_LEAST = 2, FOLDERS_MOST = 4 };
 
 /* --- Bytes --- */
 
-/* Returns true if a byte stays as it is in host and path of a canonical text (step 7). */
-static inline bool url_is_plain(uint8_t byte) {
-    return byte > ' ' && byte < 127 && byte != '#' && byte != '%' && byte != '\\';
-}
+/* What bytes stay as they are in host and path of a canonical text (step 7): all that are printable
+ * except # % and \. Those with no meaning in a line of a list may be in a plain path, and some of
+ * these in a plain name. */
+enum { IS_KEPT = 1, IN_PLAIN_PATH = 2, IN_PLAIN_NAME = 4 };
+#define K IS_KEPT
+#define P (K | IN_PLAIN_PATH)
+#define N (P | IN_PLAIN_NAME)
+/* clang-format off */
+static const uint8_t URL_BYTES[256] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, K, K, 0, K, 0, P, K, K, K, K, P, K, N, P, P,
+    N, N, N, N, N, N, N, N, N, N, K, K, K, P, K, P,
+    K, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P,
+    P, P, P, P, P, P, P, P, P, P, P, K, 0, K, K, N,
+    K, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
+    N, N, N, N, N, N, N, N, N, N, N, K, K, K, P, 0,
+};
+/* clang-format on */
+#undef K
+#undef P
+#undef N
 
 static inline size_t url_write(uint8_t *to, uint8_t byte) {
     static const char DIGITS[] = "0123456789ABCDEF";
-    if (url_is_plain(byte)) {
+    if (URL_BYTES[byte] != 0) {
         to[0] = byte;
         return 1;
     }
@@ -45,58 +62,6 @@ static inline size_t url_write(uint8_t *to, uint8_t byte) {
     to[1] = (uint8_t)DIGITS[byte >> 4];
     to[2] = (uint8_t)DIGITS[byte & 15];
     return 3;
-}
-
-/* Returns true if all bytes are plain, as in most URLs, which then need only be copied. It looks at
- * eight at a time, and at some of the last ones twice. */
-static bool url_all_plain(const uint8_t *bytes, size_t length) {
-    if (length < 8) {
-        size_t i = 0;
-        while (i < length && url_is_plain(bytes[i]))
-            i++;
-        return i == length;
-    }
-    uint64_t special = 0;
-    for (size_t i = 0; i < length; i += 8) {
-        uint64_t word = url_word(bytes + (i + 8 <= length ? i : length - 8));
-        special |= (word & url_eight(128)) | url_below(word, ' ' + 1) |
-                   url_zeros(word ^ url_eight(127)) | url_zeros(word ^ url_eight('#')) |
-                   url_zeros(word ^ url_eight('%')) | url_zeros(word ^ url_eight('\\'));
-    }
-    return special == 0;
-}
-
-/* Returns true if a slash is followed by a slash or dot, which step 6 removes. */
-static bool url_has_dots(const uint8_t *path, size_t length) {
-    size_t i = 0;
-    uint64_t found = 0;
-    for (; i + 9 <= length && found == 0; i += 8) {
-        uint64_t next = url_word(path + i + 1);
-        found = url_zeros(url_word(path + i) ^ url_eight('/')) &
-                (url_zeros(next ^ url_eight('/')) | url_zeros(next ^ url_eight('.')));
-    }
-    for (; i + 1 < length && found == 0; i++)
-        found = path[i] == '/' && (path[i + 1] == '/' || path[i + 1] == '.');
-    return found != 0;
-}
-
-/* --- Step 6: escapes --- */
-
-/* Undoes escapes until there are none. Each escape is undone as soon as its last digit is written,
- * and the result may be a digit or a sign that completes another escape. The result is the same as
- * unescaping everything again and again, because an escape never contains a part of another one.
- * The time is linear, because each byte is written once and each escape removes two. */
-static size_t url_unescape(const uint8_t *bytes, size_t length, uint8_t *to) {
-    size_t used = 0;
-    for (size_t i = 0; i < length; i++) {
-        to[used++] = bytes[i];
-        while (used >= 3 && to[used - 3] == '%' && url_digit(to[used - 2]) < 16 &&
-               url_digit(to[used - 1]) < 16) {
-            to[used - 3] = (uint8_t)(url_digit(to[used - 2]) << 4 | url_digit(to[used - 1]));
-            used -= 2;
-        }
-    }
-    return used;
 }
 
 /* --- Step 5: the host --- */
@@ -135,44 +100,6 @@ static bool url_finish_name(struct bloom_url *url, uint8_t *name, size_t length)
     return url->host > 0;
 }
 
-/* Writes a host of printable ASCII if the URL Standard only changes it to lower case, or reads it
- * as an address, as for most hosts. Otherwise it returns false. */
-static bool url_write_plain_host(struct bloom_url *url, const uint8_t *name, size_t length,
-                                 uint8_t *to) {
-    uint8_t address[IPV4_BYTES], before = '.';
-    size_t used = 0, last;
-    bool hyphen = false, refused = false;
-    for (size_t i = 0; i < length; i++) {
-        uint8_t byte = URL_HOST_BYTES[name[i]];
-        to[used] = byte;
-        used += byte != '.' || before != '.';
-        hyphen |= byte == '-';
-        refused |= byte == 0;
-        before = byte;
-    }
-    if (refused || before == '.' || (hyphen && !url_is_ascii_name(to, used)))
-        return false;
-    for (last = used; last > 0 && to[last - 1] != '.';)
-        last--;
-    url->address = false;
-    url->host = used;
-    if (!url_is_digit(to[last]))
-        return true;
-    if (used < length)
-        return false; /* empty parts must stay until a number has been read */
-    switch (url_read_number(to, used, address)) {
-    case URL_ADDRESS:
-        url->address = true;
-        url->host = url_write_ipv4(to, address);
-        return true;
-    case URL_NO_NUMBER:
-        return true;
-    case URL_BAD_NUMBER:
-        break;
-    }
-    return false;
-}
-
 /* --- Step 8: the host that the standard refuses --- */
 
 /* Writes a label. A label of UTF-8 that is not ASCII becomes Punycode, in lower case and with its
@@ -184,7 +111,7 @@ static size_t url_write_label(const uint8_t *label, size_t length, uint8_t *to) 
     bool plain = true, fits = true;
     for (size_t i = 0; i < length; i++) {
         high |= label[i];
-        plain = plain && (label[i] >= 0x80 || label[i] == ' ' || url_is_plain(label[i]));
+        plain = plain && (label[i] >= 0x80 || label[i] == ' ' || URL_BYTES[label[i]] != 0);
     }
     for (size_t i = 0; high >= 0x80 && plain && i < length;) {
         uint32_t point = url_code_point(label, length, &i);
@@ -227,7 +154,7 @@ static size_t url_write_labels(const uint8_t *name, size_t length, uint8_t *to) 
 
 /* Reads an IPv6 address. A zone is left out, because it means something on one machine only. */
 static bool url_read_zoned(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
-    return url_read_loose_ipv6(text, url_find(text, 0, length, '%'), groups);
+    return url_read_ipv6(text, url_find(text, 0, length, '%'), true, groups);
 }
 
 /* Reads an address in brackets, which a port may follow. */
@@ -253,7 +180,7 @@ static bool url_write_mapped_host(struct bloom_url *url, const uint8_t *host, si
         return false;
     if (url_find(host, 0, length, '%') == length) {
         changed = url_find(mapped, 0, used, '%') < used || url_find(mapped, 0, used, ' ') < used;
-        used = url_unescape_once(mapped, used);
+        used = url_unescape(mapped, used, false, mapped);
     }
     url->address = url_read_bracketed(mapped, used, groups);
     if (url->address)
@@ -299,15 +226,10 @@ static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
 
 /* --- Steps 6 and 7: path and query --- */
 
-/* Writes a path after `used` bytes of `to`. Returns how many bytes there are then. A plain path
- * stays as it is. Before each component, `to` ends with a slash. */
-static size_t url_write_path(const uint8_t *path, size_t length, bool plain, uint8_t *to,
-                             size_t used) {
+/* Writes a path after `used` bytes of `to`. Returns how many bytes there are then. Before each
+ * component, `to` ends with a slash. */
+static size_t url_write_path(const uint8_t *path, size_t length, uint8_t *to, size_t used) {
     const size_t root = used;
-    if (plain && length > 0) {
-        memcpy(to + used, path, length);
-        return used + length;
-    }
     to[used++] = '/';
     for (size_t i = 0, end; i < length; i = end + 1) {
         end = url_find(path, i, length, '/');
@@ -328,15 +250,10 @@ static size_t url_write_path(const uint8_t *path, size_t length, bool plain, uin
 }
 
 /* Writes path and query, without any escape left, after the host. */
-static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t length, bool plain,
+static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t length,
                            uint8_t *text) {
     size_t query = url_find(rest, 0, length, '?');
-    url->path = url->length = url_write_path(rest, query, plain, text, url->host);
-    if (plain && query < length) {
-        memcpy(text + url->path, rest + query, length - query);
-        url->length += length - query;
-        return;
-    }
+    url->path = url->length = url_write_path(rest, query, text, url->host);
     for (size_t i = query; i < length; i++) {
         text[url->length] = '\\';
         url->length += rest[i] == '\\' ? 1 : url_write(text + url->length, rest[i]);
@@ -345,35 +262,18 @@ static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t le
 
 /* --- The whole --- */
 
-/* The bytes of plain names, and those of plain paths. */
-enum { PLAIN_NAME = 1, PLAIN_PATH = 2, PLAIN_BOTH = PLAIN_NAME | PLAIN_PATH };
-#define EIGHT(class) class, class, class, class, class, class, class, class
-#define CAPITALS EIGHT(PLAIN_PATH), EIGHT(PLAIN_PATH), EIGHT(PLAIN_PATH)
-#define LETTERS EIGHT(PLAIN_BOTH), EIGHT(PLAIN_BOTH), EIGHT(PLAIN_BOTH)
-static const uint8_t PLAIN_BYTES[256] = {
-    ['&'] = PLAIN_PATH, ['+'] = PLAIN_PATH, ['-'] = PLAIN_BOTH,
-    PLAIN_PATH,         PLAIN_PATH,         ['0'] = EIGHT(PLAIN_BOTH),
-    ['8'] = PLAIN_BOTH, PLAIN_BOTH,         PLAIN_PATH,
-    ['='] = PLAIN_PATH, ['?'] = PLAIN_PATH, ['A'] = CAPITALS,
-    PLAIN_PATH,         PLAIN_PATH,         ['_'] = PLAIN_BOTH,
-    ['a'] = LETTERS,    PLAIN_BOTH,         PLAIN_BOTH,
-    ['~'] = PLAIN_PATH};
-#undef EIGHT
-#undef CAPITALS
-#undef LETTERS
-
 /* Returns the length of the plain name with which a text begins, or 0. A plain name is in lower
- * case, with a dot, not in Punycode, and not read as a number, so every parser leaves it as it is.
- * It ends before any other byte. */
+ * case, with a dot, not in Punycode, and its last label begins with a letter, so no parser reads it
+ * as a number or changes it. It ends before any other byte. */
 static size_t url_plain_name(const uint8_t *text, size_t length) {
     enum { NAME_BYTES_MOST = 253 };
     size_t i = 0, label = 0;
     if (length > NAME_BYTES_MOST + 1)
         length = NAME_BYTES_MOST + 1;
-    if (length == 0 || !url_is_letter(text[0]))
+    if (length == 0 || text[0] == '-' || text[0] == '_')
         return 0;
     for (;;) {
-        while (i < length && (PLAIN_BYTES[text[i]] & PLAIN_NAME) != 0)
+        while (i < length && (URL_BYTES[text[i]] & IN_PLAIN_NAME) != 0)
             i++;
         if (i == label || (i - label >= PUNYCODE_PREFIX_BYTES &&
                            memcmp(text + label, "xn--", PUNYCODE_PREFIX_BYTES) == 0))
@@ -382,7 +282,7 @@ static size_t url_plain_name(const uint8_t *text, size_t length) {
             break;
         label = ++i;
     }
-    return label > 0 && i <= NAME_BYTES_MOST && !url_is_digit(text[label]) ? i : 0;
+    return label > 0 && i <= NAME_BYTES_MOST && url_is_letter(text[label]) ? i : 0;
 }
 
 /* The same for an IPv4 address as it is written in a key. */
@@ -397,18 +297,23 @@ static size_t url_plain_ipv4(const uint8_t *text, size_t length) {
             (part < IPV4_BYTES - 1 && (i == length || text[i] != '.')))
             return 0;
     }
-    return i == length || (text[i] != '.' && (PLAIN_BYTES[text[i]] & PLAIN_NAME) == 0) ? i : 0;
+    return i == length || (text[i] != '.' && (URL_BYTES[text[i]] & IN_PLAIN_NAME) == 0) ? i : 0;
 }
 
-bool bloom_url_read_plain(struct bloom_url_plain *plain, const uint8_t *text, size_t length) {
+/* Reads a plain URL whose path and query have bytes of one kind: IN_PLAIN_PATH, or IS_KEPT if it is
+ * not in a list. */
+static inline bool url_read_plain(struct bloom_url_plain *plain, const uint8_t *text, size_t length,
+                                  uint8_t in_path) {
     size_t i = 0;
     if (length > 8 && memcmp(text, "http", 4) == 0 &&
         memcmp(text + 4 + (text[4] == 's'), "://", 3) == 0)
         i = 7 + (text[4] == 's');
     plain->host = i;
-    plain->address = i < length && url_is_digit(text[i]);
-    i += plain->address ? url_plain_ipv4(text + i, length - i)
-                        : url_plain_name(text + i, length - i);
+    if (i < length && url_is_digit(text[i]))
+        i += url_plain_ipv4(text + i, length - i);
+    plain->address = i > plain->host;
+    if (!plain->address)
+        i += url_plain_name(text + i, length - i);
     plain->host_end = plain->path = plain->end = i;
     if (i == plain->host || !BLOOM_URL_PLAIN)
         return false;
@@ -416,31 +321,41 @@ bool bloom_url_read_plain(struct bloom_url_plain *plain, const uint8_t *text, si
         const size_t port = ++i;
         while (i < length && i - port <= 5 && url_is_digit(text[i]))
             i++;
-        if (i == port || !url_is_port(text + port, i - port) ||
-            (i < length && (PLAIN_BYTES[text[i]] & PLAIN_PATH) != 0 && text[i] != '/'))
+        if (i == port || !url_is_port(text + port, i - port))
             return false;
         plain->path = plain->end = i;
     }
-    if (i == length || text[i] != '/')
-        return i == length || (PLAIN_BYTES[text[i]] & PLAIN_PATH) == 0;
-    if (plain->address && i + 1 < length && url_is_digit(text[i + 1]))
+    if (i == length || (text[i] != '/' && (text[i] != '?' || in_path != IS_KEPT)))
+        return i == length || (URL_BYTES[text[i]] & in_path) == 0;
+    if (plain->address && in_path != IS_KEPT && i + 1 < length && url_is_digit(text[i + 1]))
         return false;
-    for (uint8_t before = 0; i < length && (PLAIN_BYTES[text[i]] & PLAIN_PATH) != 0; i++) {
+    for (uint8_t before = 0; i < length && (URL_BYTES[text[i]] & in_path) != 0; i++) {
         if (before == '/' && (text[i] == '/' || text[i] == '.'))
-            return false;
+            break;
         before = text[i];
     }
+    if (i < length && (text[i] == '/' || text[i] == '.') &&
+        url_find(text, plain->path, i, '?') == i)
+        return false; /* dots and empty components must be resolved, except in a query */
+    while (i < length && (URL_BYTES[text[i]] & in_path) != 0)
+        i++;
     plain->end = i;
     return true;
+}
+
+bool bloom_url_read_plain(struct bloom_url_plain *plain, const uint8_t *text, size_t length) {
+    return url_read_plain(plain, text, length, IN_PLAIN_PATH);
 }
 
 void bloom_url_write_plain(struct bloom_url *url, const struct bloom_url_plain *plain,
                            const uint8_t *text, uint8_t *to) {
     const size_t host = plain->host_end - plain->host, rest = plain->end - plain->path;
+    size_t length = host;
     memcpy(to, text + plain->host, host);
-    to[host] = '/';
-    memcpy(to + host, text + plain->path, rest);
-    const size_t length = host + (rest > 0 ? rest : 1);
+    if (rest == 0 || text[plain->path] != '/')
+        to[length++] = '/';
+    memcpy(to + length, text + plain->path, rest);
+    length += rest;
     *url = (struct bloom_url){.host = host,
                               .path = url_find(to, host, length, '?'),
                               .length = length,
@@ -449,41 +364,19 @@ void bloom_url_write_plain(struct bloom_url *url, const struct bloom_url_plain *
                               .scheme = plain->host > 0};
 }
 
-/* Parses a URL of printable ASCII in which nothing has to be undone. Returns false for others. */
-static bool url_parse_plain(struct bloom_url *url, const uint8_t *bytes, size_t length,
-                            uint8_t *text) {
-    struct url_parts parts;
-    if (!url_all_plain(bytes, length) || !url_split(&parts, bytes, length) || parts.brackets)
-        return false;
-    if (parts.host_end < parts.end &&
-        !url_is_port(bytes + parts.host_end + 1, parts.end - parts.host_end - 1))
-        return false;
-    if (!url_write_plain_host(url, bytes + parts.host, parts.host_end - parts.host, text))
-        return false;
-    /* Slashes and dots need the full parser, because the standard resolves them first and keeps
-     * empty components. */
-    bytes += parts.end;
-    length -= parts.end;
-    if (url_has_dots(bytes, url_find(bytes, 0, length, '?')))
-        return false;
-    url->scheme = parts.scheme;
-    url_write_rest(url, bytes, length, true, text);
-    return true;
-}
-
 /* Finishes a URL that the standard's parser opens. */
 static bool url_parse_opened(struct bloom_url *url, const struct url_opened *opened, uint8_t *text,
                              uint8_t *scratch) {
     uint16_t groups[IPV6_GROUPS];
     if (text[0] == '[') {
-        url->address = url_read_ipv6(text + 1, opened->host - 2, groups);
+        url->address = url_read_ipv6(text + 1, opened->host - 2, false, groups);
         url->host = url_write_groups(text, groups);
     } else if (!url_finish_name(url, text, url_drop_empty_labels(text, opened->host))) {
         return false;
     }
     url->scheme = opened->scheme;
-    size_t length = url_unescape(opened->rest, opened->rest_bytes, scratch);
-    url_write_rest(url, scratch, length, false, text);
+    size_t length = url_unescape(opened->rest, opened->rest_bytes, true, scratch);
+    url_write_rest(url, scratch, length, text);
     return true;
 }
 
@@ -497,12 +390,12 @@ static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_
     if (parts.end > 0)
         length = parts.end + url_resolve(scratch + parts.end, length - parts.end);
     memmove(scratch + parts.user, scratch + parts.user_end, length - parts.user_end);
-    length = url_unescape(scratch, length - (parts.user_end - parts.user), scratch);
+    length = url_unescape(scratch, length - (parts.user_end - parts.user), true, scratch);
     if ((!url_split(&parts, scratch, length) && !parts.brackets) ||
         !url_write_refused_host(url, scratch, &parts, text))
         return false;
     url->scheme = parts.scheme;
-    url_write_rest(url, scratch + parts.end, length - parts.end, false, text);
+    url_write_rest(url, scratch + parts.end, length - parts.end, text);
     return true;
 }
 
@@ -521,12 +414,10 @@ bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length,
     url->opened = true;
     if (length == 0)
         return false; /* bytes may be NULL, to which nothing can be added */
-    if (bloom_url_read_plain(&plain, bytes, length) && plain.end == length) {
+    if (url_read_plain(&plain, bytes, length, IS_KEPT) && plain.end == length) {
         bloom_url_write_plain(url, &plain, bytes, text);
         return true;
     }
-    if (url_parse_plain(url, bytes, length, text))
-        return true;
     /* The end of the room. What is written at its beginning never reaches it, because no byte of
      * path and query becomes more than three, and the host has room of its own. */
     uint8_t *scratch = text + (size_t)(bloom_url_room(length) - length);

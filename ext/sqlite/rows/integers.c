@@ -14,7 +14,6 @@ enum { INTEGER_BYTES = 8 };
 
 struct integers_cursor {
     struct bloom_rows rows; /* first; row is the position */
-    const uint8_t *bytes;
     uint64_t count;
 };
 
@@ -26,25 +25,22 @@ static int integers_next(struct bloom_rows *rows) {
 
 static int integers_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct integers_cursor *cursor = (struct integers_cursor *)rows;
-    size_t length;
     if (sqlite3_value_type(run->value) != SQLITE_BLOB)
         return bloom_rows_fail(rows, "argument 1 is not a BLOB. Give 8 bytes for each number");
-    cursor->bytes = bloom_rows_bytes(rows, &length);
-    if (length % INTEGER_BYTES != 0)
+    if (rows->length % INTEGER_BYTES != 0)
         return bloom_rows_fail(rows,
                                "argument 1 has %llu bytes, which is not a multiple of 8. Give 8 "
                                "bytes for each number",
-                               (sqlite3_uint64)length);
-    cursor->count = length / INTEGER_BYTES;
+                               (sqlite3_uint64)rows->length);
+    cursor->count = rows->length / INTEGER_BYTES;
     rows->row = 0;
     return integers_next(rows);
 }
 
 static void integers_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {
-    const struct integers_cursor *cursor = (const struct integers_cursor *)rows;
     uint64_t number = rows->row;
     if (column == INTEGERS_COLUMN_VALUE)
-        number = bloom_load64(cursor->bytes + INTEGER_BYTES * (rows->row - 1));
+        number = bloom_load64(rows->bytes + INTEGER_BYTES * (rows->row - 1));
     sqlite3_result_int64(context, (sqlite3_int64)number);
 }
 

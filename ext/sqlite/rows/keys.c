@@ -16,9 +16,9 @@
 
 enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
 
-/* How a plan compares the key. Bit i of the plan says that comparison i takes a value; the values
- * come in this order. */
-enum { KEYS_EQUAL, KEYS_ABOVE, KEYS_FROM, KEYS_BELOW, KEYS_TO, KEYS_COMPARISONS };
+/* How a plan limits the keys: these two bits for each of the values, from the lowest bits on. */
+enum { KEYS_LOWER = 1, KEYS_UPPER = 2, KEYS_LIMIT = KEYS_LOWER | KEYS_UPPER };
+enum { KEYS_LIMIT_BITS = 2, KEYS_LIMITS_MOST = 4 };
 
 /* How many numbers are searched for keys between two polls. */
 enum { KEYS_STRETCH = 8 * BLOOM_SQL_STRETCH };
@@ -33,24 +33,27 @@ struct keys_cursor {
 };
 
 static unsigned keys_plan(sqlite3_index_info *info, int argument) {
-    static const unsigned char OPERATORS[KEYS_COMPARISONS] = {
-        SQLITE_INDEX_CONSTRAINT_EQ, SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE,
-        SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE};
     unsigned plan = 0;
-    for (int comparison = 0; comparison < KEYS_COMPARISONS; comparison++) {
-        int found = -1;
-        for (int i = 0; i < info->nConstraint; i++) {
-            const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-            /* IS is as =, because neither a key nor a filter is NULL. */
-            if (constraint->iColumn == KEYS_COLUMN_KEY && constraint->usable &&
-                (constraint->op == OPERATORS[comparison] ||
-                 (comparison == KEYS_EQUAL && constraint->op == SQLITE_INDEX_CONSTRAINT_IS)))
-                found = i;
+    for (int i = 0, limits = 0; i < info->nConstraint && limits < KEYS_LIMITS_MOST; i++) {
+        unsigned limit = 0;
+        switch (info->aConstraint[i].op) {
+        case SQLITE_INDEX_CONSTRAINT_EQ:
+        case SQLITE_INDEX_CONSTRAINT_IS:
+            limit = KEYS_LIMIT;
+            break;
+        case SQLITE_INDEX_CONSTRAINT_GT:
+        case SQLITE_INDEX_CONSTRAINT_GE:
+            limit = KEYS_LOWER;
+            break;
+        case SQLITE_INDEX_CONSTRAINT_LT:
+        case SQLITE_INDEX_CONSTRAINT_LE:
+            limit = KEYS_UPPER;
+            break;
         }
-        if (found >= 0) {
-            info->aConstraintUsage[found].argvIndex = argument++;
-            info->aConstraintUsage[found].omit = 1;
-            plan |= 1U << comparison;
+        if (limit != 0 && info->aConstraint[i].iColumn == KEYS_COLUMN_KEY &&
+            info->aConstraint[i].usable) {
+            info->aConstraintUsage[i].argvIndex = argument++;
+            plan |= limit << KEYS_LIMIT_BITS * limits++;
         }
     }
     return plan;
@@ -60,51 +63,30 @@ static int64_t keys_greater(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Keeps the keys that compare like this with a value. Text that is a number counts as one, as for a
- * column of integers. Other text and BLOBs are above all numbers, and nothing compares with
- * NULL. The value is rounded down to a whole number, but kept near the numbers that keys can be. */
-static void keys_compare(struct keys_cursor *cursor, int comparison, sqlite3_value *value) {
+/* Limits the keys by a value. SQLite compares each key once more, so it is enough to round the
+ * value down to a whole number. Text that is a number counts as one, as for a column of integers.
+ * Other text and BLOBs are above all numbers, and nothing compares with NULL. */
+static void keys_limit(struct keys_cursor *cursor, unsigned limit, sqlite3_value *value) {
     const int64_t above_all = INT64_C(1) << 62;
-    int64_t floor = above_all, from = 0, to = above_all;
-    bool whole = false;
+    int64_t floor = above_all;
     double real;
     switch (sqlite3_value_numeric_type(value)) {
     case SQLITE_NULL:
         cursor->last = -1;
         return;
     case SQLITE_INTEGER:
-        whole = true;
         floor = keys_greater(sqlite3_value_int64(value), -1);
-        floor = floor < above_all ? floor : above_all;
         break;
     case SQLITE_FLOAT:
         real = sqlite3_value_double(value);
-        if (real < (double)above_all) {
+        if (real < (double)above_all)
             floor = real < 0 ? -1 : (int64_t)real;
-            whole = (double)floor == real;
-        }
         break;
     }
-    switch (comparison) {
-    case KEYS_EQUAL:
-        from = whole ? floor : above_all;
-        to = floor;
-        break;
-    case KEYS_ABOVE:
-        from = floor + 1;
-        break;
-    case KEYS_FROM:
-        from = floor + !whole;
-        break;
-    case KEYS_BELOW:
-        to = floor - whole;
-        break;
-    case KEYS_TO:
-        to = floor;
-        break;
-    }
-    cursor->first = keys_greater(cursor->first, from);
-    cursor->last = cursor->last < to ? cursor->last : to;
+    if (limit & KEYS_LOWER)
+        cursor->first = keys_greater(cursor->first, floor);
+    if (limit & KEYS_UPPER)
+        cursor->last = cursor->last < floor ? cursor->last : floor;
 }
 
 /* Lists the next keys; none if there are no more. Returns an SQLite code. */
@@ -128,7 +110,7 @@ static int keys_list(struct keys_cursor *cursor) {
         else
             cursor->first = (full ? (int64_t)cursor->listed[room - 1] : last) + 1;
         if (cursor->count == 0 && cursor->first <= cursor->last)
-            code = bloom_poll_once(bloom_rows_database(&cursor->rows));
+            code = bloom_poll_once(cursor->rows.database);
     }
     return code;
 }
@@ -145,8 +127,7 @@ static int keys_arrive(struct keys_cursor *cursor) {
 static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     struct bloom_rows *rows = &cursor->rows;
     char problem[BLOOM_PROBLEM_SIZE];
-    size_t length;
-    switch (bloom_sql_stored(bloom_rows_database(rows), value, &cursor->filter, problem)) {
+    switch (bloom_sql_stored(rows->database, value, &cursor->filter, problem)) {
     case BLOOM_STORED:
         break;
     case BLOOM_STORED_NO_MEMORY:
@@ -155,7 +136,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
         return bloom_rows_fail(rows, "argument 1 %s", problem);
     }
     if (sqlite3_value_type(value) == SQLITE_BLOB)
-        cursor->filter.bytes = bloom_rows_bytes(rows, &length);
+        cursor->filter.bytes = rows->bytes;
     const struct bloom_layout *layout = cursor->filter.shape.layout;
     if (!layout->exact)
         return bloom_rows_fail(rows,
@@ -175,9 +156,8 @@ static int keys_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     cursor->last = (int64_t)cursor->filter.shape.bits - 1;
     cursor->descending = run->descending;
     cursor->at = cursor->count = 0;
-    for (int comparison = 0; comparison < KEYS_COMPARISONS; comparison++)
-        if (run->plan & 1U << comparison)
-            keys_compare(cursor, comparison, *further++);
+    for (unsigned plan = run->plan; plan != 0; plan >>= KEYS_LIMIT_BITS)
+        keys_limit(cursor, plan & KEYS_LIMIT, *further++);
     return keys_arrive(cursor);
 }
 

@@ -20,25 +20,22 @@ enum { LINES_COLUMN_LINE, LINES_COLUMN_TEXT, LINES_COLUMN_ARGUMENT };
 
 struct lines_cursor {
     struct bloom_rows rows; /* first; row is the number of the line */
-    const uint8_t *bytes;
-    size_t length;
-    size_t start, end; /* of the line */
-    size_t next;       /* where the line after it starts */
-    size_t feed;       /* the first LF from next on; length if there is none */
+    size_t start, end;      /* of the line */
+    size_t next;            /* where the line after it starts */
+    size_t feed;            /* the first LF from next on; length if there is none */
 };
 
 /* Finds a byte between a place and a limit. If there is none, *found is the limit. Returns an
  * SQLite code. */
 static int lines_find(struct lines_cursor *cursor, uint8_t byte, size_t from, size_t limit,
                       size_t *found) {
-    for (size_t at = from; at < limit; at += BLOOM_SQL_STRETCH) {
-        size_t stretch = limit - at < BLOOM_SQL_STRETCH ? limit - at : BLOOM_SQL_STRETCH;
-        int code = at > from ? bloom_poll_once(bloom_rows_database(&cursor->rows)) : SQLITE_OK;
+    for (size_t at = from, stretch; at < limit; at += stretch) {
+        int code = bloom_poll_stretch(cursor->rows.database, at - from, limit - from, &stretch);
         if (code != SQLITE_OK)
             return code;
-        const uint8_t *place = memchr(cursor->bytes + at, byte, stretch);
+        const uint8_t *place = memchr(cursor->rows.bytes + at, byte, stretch);
         if (place != NULL) {
-            *found = (size_t)(place - cursor->bytes);
+            *found = (size_t)(place - cursor->rows.bytes);
             return SQLITE_OK;
         }
     }
@@ -52,7 +49,7 @@ static int lines_step(struct lines_cursor *cursor) {
     cursor->start = cursor->next;
     cursor->rows.row++;
     if (cursor->feed < cursor->start)
-        code = lines_find(cursor, '\n', cursor->start, cursor->length, &cursor->feed);
+        code = lines_find(cursor, '\n', cursor->start, cursor->rows.length, &cursor->feed);
     if (code == SQLITE_OK)
         code = lines_find(cursor, '\r', cursor->start, cursor->feed, &cursor->end);
     if (code == SQLITE_OK)
@@ -63,12 +60,12 @@ static int lines_step(struct lines_cursor *cursor) {
 static int lines_next(struct bloom_rows *rows) {
     struct lines_cursor *cursor = (struct lines_cursor *)rows;
     size_t asked = cursor->next;
-    while (cursor->next < cursor->length) {
+    while (cursor->next < cursor->rows.length) {
         int code = lines_step(cursor);
         if (code == SQLITE_OK && cursor->end > cursor->start)
             return SQLITE_OK;
         if (code == SQLITE_OK && cursor->next - asked >= BLOOM_SQL_STRETCH) {
-            code = bloom_poll_once(bloom_rows_database(rows));
+            code = bloom_poll_once(rows->database);
             asked = cursor->next;
         }
         if (code != SQLITE_OK)
@@ -78,30 +75,19 @@ static int lines_next(struct bloom_rows *rows) {
     return SQLITE_OK;
 }
 
-/* Returns what a file is whose first bytes no text in UTF-8 has, and what to do; otherwise NULL. */
-static const char *lines_no_text(const uint8_t *bytes, size_t length) {
-    if (length >= 2 &&
-        ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff)))
-        return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
-    if (length >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
-        return "compressed with gzip. Unpack it first, as with gunzip";
-    return NULL;
-}
-
 static int lines_begin(struct bloom_rows *rows, const struct bloom_run *run) {
-    static const uint8_t MARK[] = {0xef, 0xbb, 0xbf};
     struct lines_cursor *cursor = (struct lines_cursor *)rows;
-    int code = bloom_rows_text(rows, run, &cursor->bytes, &cursor->length);
+    int code = bloom_rows_need_text(rows, run);
     if (code != SQLITE_OK)
         return code;
-    const char *problem = lines_no_text(cursor->bytes, cursor->length);
+    const struct list_span text = {rows->bytes, rows->bytes + rows->length};
+    const char *problem = list_no_utf8(text, false);
     if (problem != NULL)
         return bloom_rows_fail(rows, "the text is %s", problem);
-    bool marked = cursor->length >= sizeof MARK && memcmp(cursor->bytes, MARK, sizeof MARK) == 0;
-    cursor->next = marked ? sizeof MARK : 0;
+    cursor->next = list_begins(text, LIST_MARK) ? strlen(LIST_MARK) : 0;
     rows->row = 0;
     rows->at_end = false;
-    code = lines_find(cursor, '\n', cursor->next, cursor->length, &cursor->feed);
+    code = lines_find(cursor, '\n', cursor->next, cursor->rows.length, &cursor->feed);
     return code == SQLITE_OK ? lines_next(rows) : code;
 }
 
@@ -137,7 +123,7 @@ static void lines_column(const struct bloom_rows *rows, sqlite3_context *context
     if (column == LINES_COLUMN_LINE)
         sqlite3_result_int64(context, (sqlite3_int64)rows->row);
     else
-        lines_text(context, cursor->bytes + cursor->start, cursor->end - cursor->start);
+        lines_text(context, cursor->rows.bytes + cursor->start, cursor->end - cursor->start);
 }
 
 const struct bloom_table_function bloom_lines_function = {

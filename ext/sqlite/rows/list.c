@@ -34,7 +34,7 @@ static int list_rows_next(struct bloom_rows *rows) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
     enum bloom_list_step step;
     while ((step = bloom_list_next(&cursor->list, &cursor->entry)) == BLOOM_LIST_PAUSE) {
-        int code = bloom_poll_once(bloom_rows_database(rows));
+        int code = bloom_poll_once(rows->database);
         if (code != SQLITE_OK)
             return code;
     }
@@ -79,20 +79,18 @@ static bool is_file_name(const uint8_t *text, size_t length) {
 
 static int list_rows_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
-    size_t length;
-    const uint8_t *bytes;
-    int code = bloom_rows_text(rows, run, &bytes, &length);
+    int code = bloom_rows_need_text(rows, run);
     if (code != SQLITE_OK)
         return code;
-    if (is_file_name(bytes, length)) {
+    if (is_file_name(rows->bytes, rows->length)) {
         char quoted[BLOOM_QUOTE_SIZE];
-        bloom_quote(quoted, bytes, length);
+        bloom_quote(quoted, rows->bytes, rows->length);
         return bloom_rows_fail(rows,
                                "%s is the name of a file. Give its text, which is readfile(%s) in "
                                "the sqlite3 shell, or bind its bytes in a program",
                                quoted, quoted);
     }
-    const char *problem = bloom_list_begin(&cursor->list, bytes, length);
+    const char *problem = bloom_list_begin(&cursor->list, rows->bytes, rows->length);
     if (problem != NULL)
         return bloom_rows_fail(rows, "the text is %s", problem);
     rows->row = UINT64_MAX; /* the first is 0 */

@@ -31,11 +31,11 @@ struct bloom_argument {
     uint8_t bytes[]; /* the eight of a number; a pin has none */
 };
 
-/* What SQLite keeps for a function until it has closed the connection and the function's table. */
-struct function_registration {
-    const struct bloom_table_function *function;
-    struct bloom_connection *connection;
+static const struct bloom_table_function *const TABLE_FUNCTIONS[] = {
+    &bloom_url_keys_function, &bloom_keys_function,     &bloom_list_function,
+    &bloom_lines_function,    &bloom_integers_function,
 };
+enum { TABLE_FUNCTION_COUNT = sizeof TABLE_FUNCTIONS / sizeof *TABLE_FUNCTIONS };
 
 struct function_table {
     sqlite3_vtab base; /* first */
@@ -46,41 +46,27 @@ struct function_table {
 /* idxNum: these, and above them what the function's own plan returned. */
 enum { PLAN_ARGUMENT = 1, PLAN_DESCENDING = 2, PLAN_SHIFT = 2 };
 
-static const struct function_table *function_table_of(const struct bloom_rows *rows) {
-    return (const struct function_table *)rows->base.pVtab;
-}
-
-sqlite3 *bloom_rows_database(const struct bloom_rows *rows) {
-    return function_table_of(rows)->database;
-}
-
-const uint8_t *bloom_rows_bytes(const struct bloom_rows *rows, size_t *length) {
-    *length = rows->argument->length;
-    return rows->argument->bytes;
+static const struct bloom_table_function *function_of(const struct bloom_rows *rows) {
+    return ((const struct function_table *)rows->base.pVtab)->function;
 }
 
 int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
-    const struct function_table *table = function_table_of(rows);
     va_list list;
     va_start(list, format);
-    char *message = bloom_message(table->database, table->function->name, format, list);
+    char *message = bloom_message(rows->database, function_of(rows)->name, format, list);
     va_end(list);
     sqlite3_free(rows->base.pVtab->zErrMsg);
     rows->base.pVtab->zErrMsg = message;
     return message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-int bloom_rows_text(struct bloom_rows *rows, const struct bloom_run *run, const uint8_t **text,
-                    size_t *length) {
+int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
     int type = sqlite3_value_type(run->value);
-    *text = NULL;
-    *length = 0;
     if (type == SQLITE_NULL)
         return bloom_rows_fail(
             rows, "the text is NULL. If readfile was to read it, check the name of the file");
     if (type != SQLITE_TEXT && type != SQLITE_BLOB)
         return bloom_rows_fail(rows, "the text is a number. Give TEXT or a BLOB");
-    *text = bloom_rows_bytes(rows, length);
     return SQLITE_OK;
 }
 
@@ -127,22 +113,30 @@ static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], co
     }
 }
 
-/* Sets *same if the argument that is kept has the type and bytes of a value. Returns an SQLite
- * code. */
-static int argument_compare(const struct bloom_rows *rows, sqlite3_value *value, int type,
-                            const uint8_t *bytes, size_t length, bool *same) {
-    const struct bloom_argument *kept = rows->argument;
-    *same = kept != NULL && kept->type == type && kept->length == length &&
-            bloom_pin_is(&kept->pin, value);
-    return *same ? bloom_polled_equal(bloom_rows_database(rows), kept->bytes, bytes, length, same)
-                 : SQLITE_OK;
+static void argument_forget(struct bloom_rows *rows) {
+    argument_release(rows->argument);
+    rows->argument = NULL;
 }
 
-/* Replaces the argument that is kept, if there is one. On an error none is kept. */
-static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int type,
-                            const uint8_t *bytes, size_t length) {
+/* Keeps a value. Sets *same if it equals the one before. Returns an SQLite code. */
+static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
     struct bloom_argument *kept = rows->argument;
-    sqlite3 *database = bloom_rows_database(rows);
+    int type = sqlite3_value_type(value), code = SQLITE_OK;
+    uint8_t number[8];
+    const uint8_t *bytes;
+    size_t length, stretch;
+    if (!argument_bytes(value, type, number, &bytes, &length))
+        return SQLITE_NOMEM;
+    *same = kept != NULL && kept->type == type && kept->length == length &&
+            bloom_pin_is(&kept->pin, value);
+    for (size_t done = 0; done < length && *same; done += stretch) {
+        code = bloom_poll_stretch(rows->database, done, length, &stretch);
+        if (code != SQLITE_OK)
+            return code;
+        *same = memcmp(kept->bytes + done, bytes + done, stretch) == 0;
+    }
+    if (*same)
+        return SQLITE_OK;
     if (kept == NULL || kept->references > 1 || kept->room < length) {
         argument_release(kept);
         rows->argument = kept = sqlite3_malloc64(sizeof *kept + length);
@@ -154,29 +148,14 @@ static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int t
     }
     kept->references = 1;
     kept->type = type;
-    kept->pin = bloom_pin_keep(database, value);
+    kept->pin = bloom_pin_keep(rows->database, value);
     kept->hashed = false;
     kept->length = length;
-    int code = bloom_polled_copy(database, kept->bytes, bytes, length);
-    if (code != SQLITE_OK) {
-        argument_release(kept);
-        rows->argument = NULL;
-    }
-    return code;
-}
-
-/* Keeps a value. Sets *same if it equals the one before. Returns an SQLite code. */
-static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
-    int type = sqlite3_value_type(value);
-    uint8_t number[8];
-    const uint8_t *bytes;
-    size_t length;
-    int code = SQLITE_NOMEM;
-    if (argument_bytes(value, type, number, &bytes, &length)) {
-        code = argument_compare(rows, value, type, bytes, length, same);
-        if (code == SQLITE_OK && !*same)
-            return argument_replace(rows, value, type, bytes, length);
-    }
+    rows->bytes = kept->bytes;
+    rows->length = length;
+    code = bloom_polled_copy(rows->database, kept->bytes, bytes, length);
+    if (code != SQLITE_OK)
+        argument_forget(rows);
     return code;
 }
 
@@ -216,12 +195,13 @@ static int argument_result(struct bloom_rows *rows, sqlite3_context *context) {
 
 static int rows_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
                         sqlite3_vtab **result, char **error) {
-    const struct bloom_table_function *function =
-        ((const struct function_registration *)data)->function;
+    const struct bloom_table_function *const *function = TABLE_FUNCTIONS;
+    (void)data;
     (void)count;
-    (void)arguments;
     (void)error;
-    int code = sqlite3_declare_vtab(database, function->declaration);
+    while (strcmp((*function)->name, arguments[0]) != 0)
+        function++;
+    int code = sqlite3_declare_vtab(database, (*function)->declaration);
     if (code == SQLITE_OK)
         code = sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
     if (code != SQLITE_OK)
@@ -229,7 +209,7 @@ static int rows_connect(sqlite3 *database, void *data, int count, const char *co
     struct function_table *table = sqlite3_malloc(sizeof *table);
     if (table == NULL)
         return SQLITE_NOMEM;
-    *table = (struct function_table){.database = database, .function = function};
+    *table = (struct function_table){.database = database, .function = *function};
     *result = &table->base;
     return SQLITE_OK;
 }
@@ -278,17 +258,20 @@ static int rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
 }
 
 static int rows_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result) {
-    size_t size = ((struct function_table *)table)->function->cursor_size;
-    *result = sqlite3_malloc64(size);
-    if (*result == NULL)
+    const struct function_table *function_table = (const struct function_table *)table;
+    size_t size = function_table->function->cursor_size;
+    struct bloom_rows *rows = sqlite3_malloc64(size);
+    if (rows == NULL)
         return SQLITE_NOMEM;
-    memset(*result, 0, size);
+    memset(rows, 0, size);
+    rows->database = function_table->database;
+    *result = &rows->base;
     return SQLITE_OK;
 }
 
 static int rows_close(sqlite3_vtab_cursor *base) {
     struct bloom_rows *rows = (struct bloom_rows *)base;
-    const struct bloom_table_function *function = function_table_of(rows)->function;
+    const struct bloom_table_function *function = function_of(rows);
     if (function->close != NULL)
         function->close(rows);
     argument_release(rows->argument);
@@ -299,7 +282,7 @@ static int rows_close(sqlite3_vtab_cursor *base) {
 static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
                        sqlite3_value **arguments) {
     struct bloom_rows *rows = (struct bloom_rows *)base;
-    const struct bloom_table_function *function = function_table_of(rows)->function;
+    const struct bloom_table_function *function = function_of(rows);
     (void)text;
     (void)count;
     rows->at_end = true;
@@ -313,16 +296,14 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
     if (code != SQLITE_OK)
         return code;
     code = function->begin(rows, &run);
-    if (code != SQLITE_OK) { /* so that the next run is not taken for the same */
-        argument_release(rows->argument);
-        rows->argument = NULL;
-    }
+    if (code != SQLITE_OK)
+        argument_forget(rows); /* so that the next run is not taken for the same */
     return code;
 }
 
 static int rows_next(sqlite3_vtab_cursor *base) {
     struct bloom_rows *rows = (struct bloom_rows *)base;
-    return function_table_of(rows)->function->next(rows);
+    return function_of(rows)->next(rows);
 }
 
 static int rows_eof(sqlite3_vtab_cursor *base) {
@@ -331,7 +312,7 @@ static int rows_eof(sqlite3_vtab_cursor *base) {
 
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
     struct bloom_rows *rows = (struct bloom_rows *)base;
-    const struct bloom_table_function *function = function_table_of(rows)->function;
+    const struct bloom_table_function *function = function_of(rows);
     if (column == function->argument_column)
         return argument_result(rows, context);
     function->column(rows, context, column);
@@ -357,15 +338,11 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     return SQLITE_OK;
 }
 
-static void release_function_module(void *data) {
-    struct function_registration *registration = data;
-    struct bloom_connection *connection = registration->connection;
-    sqlite3_free(registration);
+static void release_connection_of_function(void *connection) {
     bloom_connection_close(connection);
 }
 
-int bloom_table_function_register(struct bloom_connection *connection,
-                                  const struct bloom_table_function *function) {
+int bloom_table_functions_register(struct bloom_connection *connection) {
     /* Without xCreate the table exists under its name, and no other can be created. */
     static const sqlite3_module MODULE = {
         .xConnect = rows_connect,
@@ -379,11 +356,11 @@ int bloom_table_function_register(struct bloom_connection *connection,
         .xColumn = rows_column,
         .xRowid = rows_rowid,
     };
-    struct function_registration *registration = sqlite3_malloc(sizeof *registration);
-    if (registration == NULL)
-        return SQLITE_NOMEM;
-    *registration = (struct function_registration){function, bloom_connection_keep(connection)};
-    /* SQLite releases the registration with the module, and at once when this fails. */
-    return sqlite3_create_module_v2(connection->database, function->name, &MODULE, registration,
-                                    release_function_module);
+    int code = SQLITE_OK;
+    /* SQLite releases the module's reference with the module, and at once when this fails. */
+    for (size_t i = 0; i < TABLE_FUNCTION_COUNT && code == SQLITE_OK; i++)
+        code = sqlite3_create_module_v2(connection->database, TABLE_FUNCTIONS[i]->name, &MODULE,
+                                        bloom_connection_keep(connection),
+                                        release_connection_of_function);
+    return code;
 }

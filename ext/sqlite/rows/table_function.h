@@ -12,7 +12,10 @@ struct bloom_argument;
 /* What each cursor begins with. begin and next set row and at_end. */
 struct bloom_rows {
     sqlite3_vtab_cursor base; /* first: SQLite sees only this */
+    sqlite3 *database;
     struct bloom_argument *argument;
+    const uint8_t *bytes; /* of an argument that is a BLOB or text (in UTF-8), until the next run */
+    size_t length;
     uint64_t row; /* a number that no other row of the argument has */
     bool at_end;
 };
@@ -54,24 +57,15 @@ struct bloom_table_function {
     void (*close)(struct bloom_rows *rows);
 };
 
-/* Registers a function, whose row must outlast the connection. Returns an SQLite code. */
-int bloom_table_function_register(struct bloom_connection *connection,
-                                  const struct bloom_table_function *function);
+/* Registers all functions. Returns an SQLite code. */
+int bloom_table_functions_register(struct bloom_connection *connection);
 
-/* Returns the bytes that the cursor keeps of an argument that is a BLOB or text (in UTF-8), until
- * the next run. */
-const uint8_t *bloom_rows_bytes(const struct bloom_rows *rows, size_t *length);
-
-/* The same for a function that takes a text. NULL is an error and not an empty text, because
- * readfile returns NULL for a file that is missing. A number is an error, too. */
-int bloom_rows_text(struct bloom_rows *rows, const struct bloom_run *run, const uint8_t **text,
-                    size_t *length);
+/* Fails unless the argument is a text. NULL is an error and not an empty text, because readfile
+ * returns NULL for a file that is missing. A number is an error, too. Returns an SQLite code. */
+int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run);
 
 /* Fails with "NAME: " and the formatted text (as sqlite3_mprintf). Returns the SQLite code. */
 int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...);
-
-/* Returns the connection. */
-sqlite3 *bloom_rows_database(const struct bloom_rows *rows);
 
 /* The functions. */
 extern const struct bloom_table_function bloom_integers_function; /* integers.c */

@@ -36,19 +36,14 @@ static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *va
     return URL_NONE;
 }
 
-/* The same in a function. Returns true after URL_READ; otherwise the function has its result. */
-static bool url_argument(sqlite3_context *context, sqlite3_value *value, struct url_text *parsed) {
-    enum url_outcome outcome = url_text_read(parsed, value);
-    if (outcome == URL_NO_MEMORY)
-        sqlite3_result_error_nomem(context);
-    return outcome == URL_READ;
-}
-
 /* bloom_url(url) returns the canonical key. */
 void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct url_text parsed;
     (void)count;
-    if (!url_argument(context, arguments[0], &parsed))
+    enum url_outcome outcome = url_text_read(&parsed, arguments[0]);
+    if (outcome == URL_NO_MEMORY)
+        sqlite3_result_error_nomem(context);
+    if (outcome != URL_READ)
         return;
     sqlite3_result_text64(context, (const char *)parsed.room.bytes, parsed.url.length,
                           SQLITE_TRANSIENT, SQLITE_UTF8);
@@ -76,15 +71,13 @@ static void url_keys_release(struct bloom_rows *rows) {
 
 static int url_keys_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct url_keys_cursor *cursor = (struct url_keys_cursor *)rows;
-    if (!run->same) {
-        url_keys_release(rows);
-        enum url_outcome outcome = url_text_read(&cursor->parsed, run->value);
-        if (outcome == URL_READ)
-            cursor->count =
-                bloom_url_keys(&cursor->parsed.url, cursor->parsed.room.bytes, cursor->keys);
-        if (outcome == URL_NO_MEMORY)
-            return SQLITE_NOMEM;
-    }
+    url_keys_release(rows);
+    enum url_outcome outcome = url_text_read(&cursor->parsed, run->value);
+    if (outcome == URL_NO_MEMORY)
+        return SQLITE_NOMEM;
+    if (outcome == URL_READ)
+        cursor->count =
+            bloom_url_keys(&cursor->parsed.url, cursor->parsed.room.bytes, cursor->keys);
     rows->row = 0;
     rows->at_end = cursor->count == 0;
     return SQLITE_OK;
