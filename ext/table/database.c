@@ -126,10 +126,16 @@ int bloom_database_create_table(struct bloom_database *database) {
                                              database->schema, database->data_name));
 }
 
+/* Looks for a table, and returns what SQLite says: SQLITE_OK when there is one, SQLITE_ERROR when
+ * there is none, or another error. */
+static int find_table(struct bloom_database *database, const char *name) {
+    return sqlite3_table_column_metadata(database->connection, database->schema, name, NULL, NULL,
+                                         NULL, NULL, NULL, NULL);
+}
+
 /* A view is no table of ours: it stays, as everything else that DROP TABLE does not drop. */
 int bloom_database_drop_table(struct bloom_database *database) {
-    if (sqlite3_table_column_metadata(database->connection, database->schema, database->data_name,
-                                      NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_ERROR)
+    if (find_table(database, database->data_name) == SQLITE_ERROR)
         return SQLITE_OK;
     return execute(database, sqlite3_mprintf("DROP TABLE IF EXISTS \"%w\".\"%w\"", database->schema,
                                              database->data_name));
@@ -138,14 +144,17 @@ int bloom_database_drop_table(struct bloom_database *database) {
 int bloom_database_rename_table(struct bloom_database *database, const char *name) {
     int code = execute(database, sqlite3_mprintf("ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_data\"",
                                                  database->schema, database->data_name, name));
+    if (code == SQLITE_OK && find_table(database, database->data_name) == SQLITE_OK)
+        return bloom_database_fail(database, SQLITE_AUTH,
+                                   "the authorizer of this connection ignores a part of ALTER "
+                                   "TABLE %s. Let it allow or deny that",
+                                   database->data_name);
     return code == SQLITE_OK && !set_name(database, name) ? SQLITE_NOMEM : code;
 }
 
 bool bloom_database_is_old(struct bloom_database *database) {
     char *layers = sqlite3_mprintf("%s_layers", database->name);
-    const bool is_old = layers != NULL && sqlite3_table_column_metadata(
-                                              database->connection, database->schema, layers, NULL,
-                                              NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+    const bool is_old = layers != NULL && find_table(database, layers) == SQLITE_OK;
     sqlite3_free(layers);
     return is_old;
 }

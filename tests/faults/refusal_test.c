@@ -110,9 +110,12 @@ static void arm_trace(sqlite3 *database, long number) {
     sqlite3_trace_v2(database, SQLITE_TRACE_STMT, trace, database);
 }
 
+/* Without an authorizer SQLite keeps what it prepared while one ignored something. Setting one that
+ * refuses nothing makes it prepare all statements again. */
 static void disarm(sqlite3 *database) {
     countdown = 0;
     places.looking = false;
+    sqlite3_set_authorizer(database, authorize, NULL);
     sqlite3_trace_v2(database, 0, NULL, NULL);
     sqlite3_progress_handler(database, 0, NULL, NULL);
     sqlite3_set_authorizer(database, NULL, NULL);
