@@ -64,8 +64,7 @@ bool bloom_growth_possible(const struct bloom_growth *growth, bloom_problem prob
     if (growth->mode == BLOOM_GROWTH_ON && tenths(growth, 10) < GROWING_RATE_MINIMUM)
         return bloom_fail(
             problem,
-            "a table that grows needs an fpr of 1e-6 or more%s. Write that, or growth=off "
-            "with the capacity that it needs",
+            "a table that grows needs an fpr of 1e-6 or more%s. Raise fpr, or add growth=off",
             growth->generations > 1 ? " for each generation" : "");
     return bloom_growth_layer(growth, 0, &layer, problem);
 }

@@ -50,7 +50,7 @@ const char *bloom_key_rule_advice(const uint8_t *text, size_t length) {
     return bloom_url_parse(&url, text, length < BEGINNING ? length : BEGINNING, room) ||
                    bloom_list_is_line(text, length)
                ? "If it is a line of a block list, read the list with bloom_list, as in "
-                 "SELECT key FROM bloom_list((SELECT group_concat(line, char(10)) FROM lines))"
+                 "SELECT key FROM bloom_list(readfile('list.txt')) WHERE key IS NOT NULL"
                : "Leave it out with WHERE bloom_url(key) IS NOT NULL";
 }
 

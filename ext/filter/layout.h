@@ -16,7 +16,7 @@
 /* Ends of problems of a header: for bytes that changed after they were written, and for numbers
  * that no writer writes. */
 #define BLOOM_RESTORE ". Restore it from its source or a backup"
-#define BLOOM_MADE_WRONGLY ". Ask whoever wrote it to write it again"
+#define BLOOM_MADE_WRONGLY ". Ask its author to write it again"
 
 struct bloom_key_set;
 struct bloom_layout;

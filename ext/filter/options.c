@@ -78,8 +78,13 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
     unsigned which = 0;
     while (options[which].name != NULL && !bloom_text_is(name, options[which].name))
         which++;
-    if (options[which].name == NULL || equals == NULL)
+    if (options[which].name == NULL)
         return unknown_option(name, list, problem);
+    if (equals == NULL) {
+        bloom_fail(problem, "option %s has no value. Write %s=VALUE", options[which].name,
+                   options[which].name);
+        return BLOOM_OPTION_WRONG;
+    }
     if (*given & 1u << which) {
         bloom_fail(problem, "option %s is given twice. Leave one out", options[which].name);
         return BLOOM_OPTION_WRONG;
@@ -146,7 +151,7 @@ int bloom_option_salt(void *target, struct bloom_text value, bloom_problem probl
                  bloom_quote(quoted, wrong, end - digits));
     bloom_fail(problem,
                "salt must be %d hexadecimal digits%s. SELECT lower(hex(randomblob(16))) "
-               "prints some. Paste them, in quotes if a table is created",
+               "makes one. Paste it, in quotes if a table is created",
                SALT_DIGITS, found);
     return BLOOM_OPTION_WRONG;
 }
@@ -182,7 +187,8 @@ int bloom_option_layout(void *target, struct bloom_text value, bloom_problem pro
             problem, "layout is %s. Write blocked or counting for a filter table", value);
     const struct bloom_key_rule *rule = rule_within(value);
     if (rule != NULL)
-        snprintf(names, sizeof names, "%%s is not a layout. Write key=%s", rule->name);
+        snprintf(names, sizeof names,
+                 "%%s is not a layout. Write key=%s, and commas between options", rule->name);
     else
         bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
     return bloom_option_wrong(problem, names, value);

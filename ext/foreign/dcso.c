@@ -126,7 +126,7 @@ static bool dcso_read(struct bloom_foreign *filter, bloom_problem problem) {
         return bloom_fail(
             problem,
             "are not a DCSO filter that is known: they begin with the flags %016" PRIx64
-            ", but a filter of version 1 has %016x. Write it with a current release",
+            ", but a filter of version 1 has %016x. Check where it comes from",
             flags, (unsigned)DCSO_FORM);
     if (shape->capacity < 1 || shape->capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
         !(shape->rate < 1)) {

@@ -47,7 +47,7 @@ static void refuse_number(sqlite3_context *context, const char *name, sqlite3_va
         advice = memchr(text, '=', (size_t)length) != NULL ||
                          bloom_layout_by_name((const char *)text, (size_t)length) != NULL
                      ? "Give n and p before the options, as in 1000, 0.01, 'counting'"
-                     : "Give a number, or CAST a text that is one";
+                     : "Give a number, not text";
     bloom_sql_error_value(context, subject, value, advice);
 }
 
@@ -81,8 +81,10 @@ static enum bloom_stored_kind not_stored(sqlite3_value *value, bloom_problem pro
         advice = "Give the filter itself, as in (SELECT f FROM filters WHERE name = 'bad')";
     }
     if (sqlite3_value_type(value) == SQLITE_NULL)
-        bloom_fail(problem, "is NULL. Check that its row exists, or that its pin was not lost in a "
-                            "join, a view, a subquery in FROM or coalesce");
+        bloom_fail(
+            problem,
+            "is NULL. Check that the row with the filter exists, or that its pin was not lost in a "
+            "join, a view, a subquery in FROM or coalesce");
     else if (text != NULL && sqlite3_strnicmp(text, "89424c4d", 8) == 0)
         bloom_fail(problem, "is a filter in hexadecimal. Bind its bytes, or use unhex() in SQLite "
                             "3.41 or later");

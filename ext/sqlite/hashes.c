@@ -201,15 +201,16 @@ const struct bloom_hashes *bloom_hashes_for_table(sqlite3 *database, sqlite3_val
     if (set == NULL && bloom_sql_describe(found, value) != NULL)
         *message = sqlite3_mprintf(
             "the command add_all needs a set of hashes as key, not %s. Write INSERT INTO %s(%s, "
-            "key) SELECT 'add_all', %s FROM ..., because a set is lost by a table, a view, a "
-            "subquery in FROM, ORDER BY, and a query that reads %s itself",
+            "key) SELECT 'add_all', %s FROM ..., because SQLite makes a set NULL in a table, a "
+            "view, "
+            "a subquery in FROM, with ORDER BY, or if the query reads %s itself",
             found, keys->table, keys->table, call, keys->table);
     if (set == NULL || set->count == 0)
         return set;
     if (!bloom_keying_same(keys->keying, &set->keying, problem))
         *message = sqlite3_mprintf(
-            "the set was made otherwise than the table hashes its keys (table and set: %s). Make "
-            "it with %s%s",
+            "the options of the set are not those of the table (table and set: %s). Make it "
+            "with %s%s",
             problem, call, salted ? ", with the table's salt" : "");
     else if (!(set->affinities & 1u << keys->type))
         *message =

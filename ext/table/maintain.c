@@ -232,17 +232,18 @@ static struct bloom_estimate estimate_chunk(const struct bloom_place *chunk,
     return shape.layout->estimate(&shape, blocks);
 }
 
-/* Writes the blocks that a merge has made of a chunk. The number of its keys is estimated, and is
- * larger than before if there are more ones. */
-static int write_chunk(struct bloom_chunks *chunks, const struct bloom_place *chunk,
+/* Unites a chunk with blocks of a filter. The number of its keys is estimated, and is larger than
+ * before if there are more ones. */
+static int unite_chunk(struct bloom_chunks *chunks, const struct bloom_place *chunk,
                        const uint8_t *blocks) {
     const struct bloom_shape *shape = &chunk->layer->shape;
     struct bloom_change change = {.handle = NULL};
     struct bloom_head *head = &change.head;
-    const struct bloom_estimate estimate = estimate_chunk(chunk, blocks);
     int code = bloom_change_open(chunks, chunk, &change);
     if (code != SQLITE_OK)
         return code;
+    shape->layout->unite(change.blocks, blocks, chunk->bytes);
+    const struct bloom_estimate estimate = estimate_chunk(chunk, change.blocks);
     if (estimate.ones > head->ones) {
         const uint64_t least = head->keys + bloom_keys_fewest(shape, estimate.ones - head->ones);
         const uint64_t keys = bloom_keys_of(shape, &estimate);
@@ -251,7 +252,6 @@ static int write_chunk(struct bloom_chunks *chunks, const struct bloom_place *ch
         if (bloom_layer_is_full(chunk->layer, chunk->blocks, head->keys, head->ones))
             head->closed = 1;
     }
-    memcpy(change.blocks, blocks, chunk->bytes);
     return bloom_change_save(chunks, &change);
 }
 
@@ -276,7 +276,7 @@ static int merge_blocks(struct bloom_chunks *chunks, uint8_t *payload, const uin
     for (uint64_t number = 0; number < layer->chunks && code == SQLITE_OK; number++) {
         const struct bloom_place chunk = bloom_place_of_chunk(chunks, 0, chunks->newest, number);
         if (any_bit(blocks + at, chunk.bytes))
-            code = write_chunk(chunks, &chunk, payload + at);
+            code = unite_chunk(chunks, &chunk, blocks + at);
         at += chunk.bytes;
     }
     return code;

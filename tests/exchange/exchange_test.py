@@ -253,7 +253,7 @@ class Layout(WithExtension):
         header[56:] = struct.pack("<Q", guava_form.pages.murmur3(bytes(header[:56]))[0])
         self.refused(
             "bloom_check: argument 1 is invalid: its header says 65 bits, but"
-            " layout classic32 has a multiple of 64 up to 4503599627370496. Ask whoever wrote it to"
+            " layout classic32 has a multiple of 64 up to 4503599627370496. Ask its author to"
             " write it again", CHECK,
             bytes(header) + bytes(9),
             1)
@@ -392,8 +392,8 @@ class Refusals(WithExtension):
 
     def test_exports_of_what_is_no_filter(self):
         self.refused(
-            "bloom_export: argument 1 is NULL. Check that its row exists, or that its pin was not"
-            " lost in a join, a view, a subquery in FROM or coalesce", EXPORT, None)
+            "bloom_export: argument 1 is NULL. Check that the row with the filter exists, or that its"
+            " pin was not lost in a join, a view, a subquery in FROM or coalesce", EXPORT, None)
         self.refused(
             "bloom_export: argument 1 is not a filter: it has 22 bytes and does not begin"
             " with 89424c4d. Import a filter of another system with bloom_import",

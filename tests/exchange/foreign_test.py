@@ -717,8 +717,8 @@ class Refusals(exchange_test.WithExtension):
                                              "most 2^40 bits and no further parameters"),
                 ("redisbloom", 44, b"\2", "is invalid: its header has options that RedisBloom "
                                           "does not know")):
-            self.refused(f"bloom_check: argument 1 {problem}. Ask whoever wrote it "
-                         "to write it again", exchange_test.CHECK,
+            self.refused(f"bloom_check: argument 1 {problem}. Ask its author to "
+                         "write it again", exchange_test.CHECK,
                          with_header(layout, at, value), 1)
         self.refused("bloom_export: argument 1 was made for n = 0 keys, and DCSO's "
                      "bloom has no such filter. Build it for 1", EXPORT,
@@ -736,7 +736,7 @@ class Refusals(exchange_test.WithExtension):
         words = struct.pack("<Q", 2**31 * 64)
         for layout in ("spark1", "spark2"):
             self.refused(f"bloom_check: argument 1 is invalid: layout {layout} has at "
-                         "most 2^31 - 1 words. Ask whoever wrote it to write it again",
+                         "most 2^31 - 1 words. Ask its author to write it again",
                          exchange_test.CHECK,
                          with_header(layout, 16, words), 1)
 

@@ -138,7 +138,7 @@ static void limits_cut_messages(void) {
          "bloom_new: n is the text '\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac'. Give a number, or "
          "CAST a text that is one"},
         {"SELECT bloom_check(NULL, 1)",
-         "bloom_check: argument 1 is NULL. Check that its row exists, "
+         "bloom_check: argument 1 is NULL. Check that the row with the filter exists, "
          "or that its pin was not lost in a join, a view, a "
          "subquery in FROM or coalesce"},
         {"SELECT bloom_info(bloom_new(1))",

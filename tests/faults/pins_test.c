@@ -79,7 +79,8 @@ static bool pin_is_gone(sqlite3 *database, const char *sql) {
     int code = sqlite3_finalize(statement);
     if (code == SQLITE_OK)
         return false;
-    if (strstr(sqlite3_errmsg(database), " is NULL. Check that its row exists") == NULL)
+    if (strstr(sqlite3_errmsg(database), " is NULL. Check that the row with the filter exists") ==
+        NULL)
         fail_msg("%s: %s", sql, sqlite3_errmsg(database));
     return true;
 }

@@ -35,7 +35,7 @@ LIBRARY = PACKAGED if PACKAGED.exists() else TOP / "bloom.so"
 BUN, DENO = "../node_modules/.bin/bun", "../node_modules/.bin/deno"
 JAR = "/usr/share/java/sqlite-jdbc.jar"
 WANTED = {"md5": FILTER_MD5, "found": "{1} {2}".format(*FINGERPRINT_ANSWER), "integer": "1"}
-MESSAGE = "bloom_check: argument 1 is NULL. Check that its row exists"
+MESSAGE = "bloom_check: argument 1 is NULL. Check that the row with the filter exists"
 
 
 class Skip(Exception):

@@ -249,8 +249,8 @@ static void what_cannot_be_is_said_in_words(void) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_growth growth = growth_of(1000, 1e-7, BLOOM_GROWTH_ON);
     assert_false(bloom_growth_possible(&growth, problem));
-    assert_string_equal(problem, "a table that grows needs an fpr of 1e-6 or more. Write that, or "
-                                 "growth=off with the capacity that it needs");
+    assert_string_equal(problem, "a table that grows needs an fpr of 1e-6 or more. Raise fpr, "
+                                 "or add growth=off");
     growth.mode = BLOOM_GROWTH_OFF;
     assert_true(bloom_growth_possible(&growth, problem));
     growth.rate = 1e-12;

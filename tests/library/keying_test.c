@@ -7,7 +7,7 @@
 #include "shorthand.h"
 
 /* What messages end in. */
-#define ANEW ". Ask whoever wrote it to write it again"
+#define ANEW ". Ask its author to write it again"
 
 /* A rule for the tests alone. */
 static const struct bloom_key_rule TOY = {.name = "toy", .number = 200};

@@ -576,8 +576,8 @@ for call in (lambda: sqlite_bloom.add_all(connection.cursor(), "plain", ["a"]),
         print(str(error).replace("PosixPath", "Path"))
 """
         self.assertEqual(self.environment.run("python", "-c", program).splitlines(), [
-            "sqlite_bloom.add_all: no such table: none. Create it with CREATE VIRTUAL TABLE. Pass its"
-            " name without a database",
+            "sqlite_bloom.add_all: no such table: none. Create it with CREATE VIRTUAL TABLE. Pass"
+            " its name without a database",
             'sqlite_bloom.add_all: no such column: info. "plain" is not a filter table, so use'
             " INSERT",
             "sqlite_bloom.add_all: the table is a PosixPath. Pass its name as str",

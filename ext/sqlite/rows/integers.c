@@ -29,7 +29,7 @@ static int integers_begin(struct bloom_rows *rows, const struct bloom_run *run) 
         return bloom_rows_fail(rows, "argument 1 is not a BLOB. Give 8 bytes for each number");
     if (rows->length % INTEGER_BYTES != 0)
         return bloom_rows_fail(rows,
-                               "argument 1 has %llu bytes, which is not a multiple of 8. Give 8 "
+                               "argument 1 has a length of %llu, not a multiple of 8. Give 8 "
                                "bytes for each number",
                                (sqlite3_uint64)rows->length);
     cursor->count = rows->length / INTEGER_BYTES;

@@ -203,11 +203,11 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
     """The bytes of a filter of all keys, as bloom_agg makes it.
 
     keys: any iterable of str, bytes, int (64 bits), float, and what has __index__, which is an int;
-    None and NaN are no keys. It is run through once, and nothing of it is kept: memory is that of the filter,
-    and without n 16 bytes for each distinct key until the filter is made. n: how many keys it is
-    made for; without it, as many as there are. p: the rate of false positives (None for a bitmap).
-    options: the fourth argument of bloom_agg, as 'fuse'. progress: called with the number of keys
-    so far, after every 100,000 and at the end; what it raises stops the build.
+    None and NaN are no keys. It is run through once, and nothing of it is kept: memory is that of
+    the filter, and without n 16 bytes for each distinct key until the filter is made. n: how many
+    keys it is made for; without it, as many as there are. p: the rate of false positives (None for
+    a bitmap). options: the fourth argument of bloom_agg, as 'fuse'. progress: called with the
+    number of keys so far, after every 100,000 and at the end; what it raises stops the build.
 
     An array of whole numbers of numpy is fastest, then strings and ints; keys are read 1,000 at a
     time.
