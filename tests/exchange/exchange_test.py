@@ -392,8 +392,8 @@ class Refusals(WithExtension):
 
     def test_exports_of_what_is_no_filter(self):
         self.refused(
-            "bloom_export: argument 1 is NULL. Check that the row with the filter exists, or that its"
-            " pin was not lost in a join, a view, a subquery in FROM or coalesce", EXPORT, None)
+            "bloom_export: argument 1 is NULL. Check that the row with the filter exists, or that"
+            " its pin was not lost in a join, a view, a subquery in FROM or coalesce", EXPORT, None)
         self.refused(
             "bloom_export: argument 1 is not a filter: it has 22 bytes and does not begin"
             " with 89424c4d. Import a filter of another system with bloom_import",

@@ -524,8 +524,8 @@ class Refusals(exchange_test.WithExtension):
         for flags, told in ((0, "0000000000000000"), (0x101, "0000000000000101"),
                             (1 | 1 << 63, "8000000000000001"), (3, "0000000000000003")):
             self.refused_bytes(f"are not a DCSO filter that is known: they begin with the flags "
-                               f"{told}, but a filter of version 1 has 0000000000000001. Write it "
-                               "with a current release", struct.pack("<Q", flags) + good[8:],
+                               f"{told}, but a filter of version 1 has 0000000000000001. Check "
+                               "where it comes from", struct.pack("<Q", flags) + good[8:],
                                "dcso")
         for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
                            (5, -1.234567, "-1.23457"), (5, math.inf, "inf"), (5, math.nan, "nan")):

@@ -135,8 +135,8 @@ static void names_of_tables(void) {
 static void limits_cut_messages(void) {
     static const char *const STATEMENTS[][2] = {
         {"SELECT bloom_new('\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac')",
-         "bloom_new: n is the text '\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac'. Give a number, or "
-         "CAST a text that is one"},
+         "bloom_new: n is the text '\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac'. Give a number, not "
+         "text"},
         {"SELECT bloom_check(NULL, 1)",
          "bloom_check: argument 1 is NULL. Check that the row with the filter exists, "
          "or that its pin was not lost in a join, a view, a "

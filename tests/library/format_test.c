@@ -49,8 +49,7 @@ static void many_hashes(void) {
         assert_int_equal(bloom_filter_read(&read, filter, length, problem), CASES[i].words == NULL);
         if (CASES[i].words != NULL) {
             snprintf(words, sizeof words,
-                     "is invalid: its header %s. Ask its author to write it again",
-                     CASES[i].words);
+                     "is invalid: its header %s. Ask its author to write it again", CASES[i].words);
             assert_string_equal(problem, words);
         }
         free(filter);
