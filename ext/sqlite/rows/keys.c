@@ -16,9 +16,9 @@
 
 enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
 
-/* How a plan limits the keys: these two bits for each of the values, from the lowest bits on. */
-enum { KEYS_LOWER = 1, KEYS_UPPER = 2, KEYS_LIMIT = KEYS_LOWER | KEYS_UPPER };
-enum { KEYS_LIMIT_BITS = 2, KEYS_LIMITS_MOST = 4 };
+/* How a plan compares the key. Bit i of the plan says that comparison i takes a value; the values
+ * come in this order. */
+enum { KEYS_EQUAL, KEYS_ABOVE, KEYS_FROM, KEYS_BELOW, KEYS_TO, KEYS_COMPARISONS };
 
 /* How many numbers are searched for keys between two polls. */
 enum { KEYS_STRETCH = 8 * BLOOM_SQL_STRETCH };
@@ -33,27 +33,24 @@ struct keys_cursor {
 };
 
 static unsigned keys_plan(sqlite3_index_info *info, int argument) {
+    static const unsigned char OPERATORS[KEYS_COMPARISONS] = {
+        SQLITE_INDEX_CONSTRAINT_EQ, SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE,
+        SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE};
     unsigned plan = 0;
-    for (int i = 0, limits = 0; i < info->nConstraint && limits < KEYS_LIMITS_MOST; i++) {
-        unsigned limit = 0;
-        switch (info->aConstraint[i].op) {
-        case SQLITE_INDEX_CONSTRAINT_EQ:
-        case SQLITE_INDEX_CONSTRAINT_IS:
-            limit = KEYS_LIMIT;
-            break;
-        case SQLITE_INDEX_CONSTRAINT_GT:
-        case SQLITE_INDEX_CONSTRAINT_GE:
-            limit = KEYS_LOWER;
-            break;
-        case SQLITE_INDEX_CONSTRAINT_LT:
-        case SQLITE_INDEX_CONSTRAINT_LE:
-            limit = KEYS_UPPER;
-            break;
+    for (int comparison = 0; comparison < KEYS_COMPARISONS; comparison++) {
+        int found = -1;
+        for (int i = 0; i < info->nConstraint; i++) {
+            const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+            /* IS is as =, because neither a key nor a filter is NULL. */
+            if (constraint->iColumn == KEYS_COLUMN_KEY && constraint->usable &&
+                (constraint->op == OPERATORS[comparison] ||
+                 (comparison == KEYS_EQUAL && constraint->op == SQLITE_INDEX_CONSTRAINT_IS)))
+                found = i;
         }
-        if (limit != 0 && info->aConstraint[i].iColumn == KEYS_COLUMN_KEY &&
-            info->aConstraint[i].usable) {
-            info->aConstraintUsage[i].argvIndex = argument++;
-            plan |= limit << KEYS_LIMIT_BITS * limits++;
+        if (found >= 0) {
+            info->aConstraintUsage[found].argvIndex = argument++;
+            info->aConstraintUsage[found].omit = 1;
+            plan |= 1U << comparison;
         }
     }
     return plan;
@@ -63,30 +60,51 @@ static int64_t keys_greater(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Limits the keys by a value. SQLite compares each key once more, so it is enough to round the
- * value down to a whole number. Text that is a number counts as one, as for a column of integers.
- * Other text and BLOBs are above all numbers, and nothing compares with NULL. */
-static void keys_limit(struct keys_cursor *cursor, unsigned limit, sqlite3_value *value) {
+/* Keeps the keys that compare like this with a value. Text that is a number counts as one, as for a
+ * column of integers. Other text and BLOBs are above all numbers, and nothing compares with
+ * NULL. The value is rounded down to a whole number, but kept near the numbers that keys can be. */
+static void keys_compare(struct keys_cursor *cursor, int comparison, sqlite3_value *value) {
     const int64_t above_all = INT64_C(1) << 62;
-    int64_t floor = above_all;
+    int64_t floor = above_all, from = 0, to = above_all;
+    bool whole = false;
     double real;
     switch (sqlite3_value_numeric_type(value)) {
     case SQLITE_NULL:
         cursor->last = -1;
         return;
     case SQLITE_INTEGER:
+        whole = true;
         floor = keys_greater(sqlite3_value_int64(value), -1);
+        floor = floor < above_all ? floor : above_all;
         break;
     case SQLITE_FLOAT:
         real = sqlite3_value_double(value);
-        if (real < (double)above_all)
+        if (real < (double)above_all) {
             floor = real < 0 ? -1 : (int64_t)real;
+            whole = (double)floor == real;
+        }
         break;
     }
-    if (limit & KEYS_LOWER)
-        cursor->first = keys_greater(cursor->first, floor);
-    if (limit & KEYS_UPPER)
-        cursor->last = cursor->last < floor ? cursor->last : floor;
+    switch (comparison) {
+    case KEYS_EQUAL:
+        from = whole ? floor : above_all;
+        to = floor;
+        break;
+    case KEYS_ABOVE:
+        from = floor + 1;
+        break;
+    case KEYS_FROM:
+        from = floor + !whole;
+        break;
+    case KEYS_BELOW:
+        to = floor - whole;
+        break;
+    case KEYS_TO:
+        to = floor;
+        break;
+    }
+    cursor->first = keys_greater(cursor->first, from);
+    cursor->last = cursor->last < to ? cursor->last : to;
 }
 
 /* Lists the next keys; none if there are no more. Returns an SQLite code. */
@@ -156,8 +174,9 @@ static int keys_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     cursor->last = (int64_t)cursor->filter.shape.bits - 1;
     cursor->descending = run->descending;
     cursor->at = cursor->count = 0;
-    for (unsigned plan = run->plan; plan != 0; plan >>= KEYS_LIMIT_BITS)
-        keys_limit(cursor, plan & KEYS_LIMIT, *further++);
+    for (int comparison = 0; comparison < KEYS_COMPARISONS; comparison++)
+        if (run->plan & 1U << comparison)
+            keys_compare(cursor, comparison, *further++);
     return keys_arrive(cursor);
 }
 
