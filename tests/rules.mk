@@ -174,8 +174,8 @@ LONG_SUITES = \
         $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED_EXTENSION) tests/sql' \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
-    'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
+    'faults on the oldest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'faults on the newest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The tests of pins and of messages, and the simulator for a short time, with the oldest SQLite
-that is supported and with the newest compiled in, under the sanitizers. On the system's SQLite they
-run by themselves, see tests/rules.mk. PROGRAMS in the environment names others of tests/faults and
-tests/tables.
+"""The tests of pins, messages and refusals, and the simulator for a short time, with the oldest
+SQLite that is supported and with the newest compiled in, under the sanitizers. On the system's
+SQLite they run by themselves, see tests/rules.mk. PROGRAMS in the environment names others of
+tests/faults and tests/tables.
 
 Each release has a build folder of its own, build/oldest and build/newest, so that what was compiled
 stays. Skips visibly when the source cannot be had.
@@ -21,7 +21,7 @@ sys.path[:0] = [str(TOP / "ext" / "packages"), str(TOP / "tests" / "hosts")]
 import oldest_test  # noqa: E402
 import sqlite_source  # noqa: E402
 
-PROGRAMS = os.environ.get("PROGRAMS", "pins message").split()
+PROGRAMS = os.environ.get("PROGRAMS", "pins message refusal").split()
 
 
 class Release:
