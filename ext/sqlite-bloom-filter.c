@@ -661,7 +661,7 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
                                void *bytes, size_t *length, char *problem) {
     const struct report report = {problem, __func__};
     bloom_problem reason;
-    uint64_t needed;
+    uint64_t needed = 0;
     const size_t room = *length;
     const struct bloom_exchange *exchange = read_format_name(format, &report);
     if (exchange == NULL)

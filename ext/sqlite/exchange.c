@@ -69,7 +69,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
 void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments) {
     bloom_problem problem;
     struct bloom_stored filter;
-    uint64_t length;
+    uint64_t length = 0;
     (void)count;
     if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
