@@ -70,7 +70,7 @@ class Newcomer:
         self.succeeds(self.type("sh", "-e", text=setup + "&& make\n"))
         demo = self.succeeds(self.type("make", "demo", text=""))
         self.assertRegex(demo, r"missed by the filter +0 visits")
-        rates = re.search(r"demo's ([\d.]+) % reports\s+([\d.]+) % of", README)
+        rates = re.search(r"At ([\d.]+) % the demo flags\s+([\d.]+) % of", README)
         expected = float(re.search(r"for one key +([\d.]+) %", demo)[1])
         measured = float(re.search(r"among harmless visits +([\d.]+) %", demo)[1])
         self.assertLess(expected, 1.5 * float(rates[1]))
