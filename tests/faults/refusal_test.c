@@ -50,8 +50,8 @@ static int authorize(void *argument, int action, const char *a, const char *b, c
      * extension loaded. */
     if (answer == SQLITE_IGNORE && (action == SQLITE_SELECT || action == SQLITE_RECURSIVE))
         return SQLITE_OK;
-    /* To hide the ids of the rows from the table's own DELETE makes 'clear' keep them, and then they
-     * are of generations that have not begun. */
+    /* If the ids are hidden from the table's own DELETE, 'clear' keeps the rows, which are then of
+     * generations that have not begun. */
     if (answer == SQLITE_IGNORE && action == SQLITE_READ && strcmp(b, "id") == 0)
         return SQLITE_OK;
     uint64_t asked = (uint64_t)action;
