@@ -22,7 +22,7 @@
 struct bloom_foreign {
     const uint8_t *bytes;
     uint64_t length;
-    struct bloom_shape shape; /* before it is read, its layout is that of the format */
+    struct bloom_shape shape; /* read starts from the layout of the format */
     /* Where its bits are: words of 64 bits, bit b being bit b & 63 of word b >> 6. The last word is
      * complete. */
     const uint8_t *row;

@@ -4,7 +4,7 @@
 
 #include "list/list_span.h"
 
-/* How an entry was read, or why a line has none, each with its words. */
+/* How an entry was read, or why a line is not one, each with its note. */
 #define LIST_FORMS(FORM)                                                                           \
     FORM(LIST_NOTHING, NULL) /* a remark, which has no row */                                      \
     FORM(LIST_PLAIN, NULL)                                                                         \

@@ -126,8 +126,8 @@ int bloom_database_create_table(struct bloom_database *database) {
                                              database->schema, database->data_name));
 }
 
-/* Looks for a table, and returns what SQLite says: SQLITE_OK when there is one, SQLITE_ERROR when
- * there is none, or another error. */
+/* Looks for a table. Returns SQLITE_OK when it exists, SQLITE_ERROR when it does not, or another
+ * error. */
 static int find_table(struct bloom_database *database, const char *name) {
     return sqlite3_table_column_metadata(database->connection, database->schema, name, NULL, NULL,
                                          NULL, NULL, NULL, NULL);

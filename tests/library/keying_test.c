@@ -7,7 +7,7 @@
 #include "shorthand.h"
 
 /* What messages end in. */
-#define ANEW ". Ask its author to write it again"
+#define WRITE_AGAIN ". Ask its author to write it again"
 
 /* A rule for the tests alone. */
 static const struct bloom_key_rule TOY = {.name = "toy", .number = 200};
@@ -109,13 +109,13 @@ static void wrong_second_lines(void) {
     write_checksum(filter);
     assert_read(filter, length,
                 "is invalid: its header has hash 10 and 0 further lines. Hash 10 goes with one, "
-                "the salt, and no other with any" ANEW);
+                "the salt, and no other with any" WRITE_AGAIN);
     filter[7] = 1;
     filter[6] = 1;
     write_checksum(filter);
     assert_read(filter, length,
                 "is invalid: its header has hash 1 and 1 further lines. Hash 10 goes with one, the "
-                "salt, and no other with any" ANEW);
+                "salt, and no other with any" WRITE_AGAIN);
     filter[5] = 2; /* classic */
     filter[6] = 10;
     write_checksum(filter);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The page in headless Chromium (Debian's), opened as a file, without a network, and used as a
-person would. Playwright comes from PyPI and axe from npm, into build/packages/work/browser.
+person would. Playwright comes from PyPI and axe from npm.
 """
 import gzip
 import json

@@ -22,7 +22,7 @@ struct lines_cursor {
     struct bloom_rows rows; /* first; row is the number of the line */
     size_t start, end;      /* of the line */
     size_t next;            /* where the line after it starts */
-    size_t feed;            /* the first LF from next on; length if there is none */
+    size_t feed;            /* the next LF, or length at the end */
 };
 
 /* Finds a byte between a place and a limit. If there is none, *found is the limit. Returns an
