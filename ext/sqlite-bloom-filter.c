@@ -552,20 +552,15 @@ void sqlite_bloom_builder_seed(struct sqlite_bloom_builder *builder, const void 
 }
 
 /* Converts the result of building to a status and a message. */
-static int status_of_building(enum bloom_built built, const struct bloom_shape *shape,
-                              const char *reason, const struct report *report) {
+static int status_of_building(enum bloom_built built, const char *reason,
+                              const struct report *report) {
     switch (built) {
     case BLOOM_BUILT:
         return SQLITE_BLOOM_OK;
     case BLOOM_BUILD_REFUSED:
         return report_fail(report, SQLITE_BLOOM_REFUSED, "%s", reason);
     case BLOOM_BUILD_NO_SEED:
-        return report_fail(report, SQLITE_BLOOM_CHOSEN_KEYS,
-                           "cannot make a filter of layout %s, because the keys were chosen "
-                           "against it. Give %s salt of 32 random hexadecimal digits, as in "
-                           "\"layout=%s, salt=...\"",
-                           shape->layout->name, shape->keying.salted ? "another" : "a",
-                           shape->layout->name);
+        return report_fail(report, SQLITE_BLOOM_CHOSEN_KEYS, "%s", reason);
     default: /* nothing interrupts it, and its length has no limit */
         return report_no_memory(report);
     }
@@ -580,8 +575,7 @@ int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite
     int status = words_to_add(&building->shape, &key, &builder->memory, words, &report);
     if (status != SQLITE_BLOOM_OK)
         return status;
-    return status_of_building(bloom_builder_add(building, words, reason), &building->shape, reason,
-                              &report);
+    return status_of_building(bloom_builder_add(building, words, reason), reason, &report);
 }
 
 int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
@@ -599,7 +593,7 @@ int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
         bloom_builder_finish(&builder->builder, NULL, NULL, &shape, &bytes, reason);
     if (built != BLOOM_BUILT) {
         bloom_release(&builder->memory, made);
-        return status_of_building(built, &builder->builder.shape, reason, &report);
+        return status_of_building(built, reason, &report);
     }
     filter_begin(made, &builder->memory, &shape, bytes, bytes, true);
     *filter = made;

@@ -112,29 +112,6 @@ struct bloom_rounded bloom_rounded_log(struct bloom_rounded value) {
     return bloom_rounded_wide(high, sum, -64, true);
 }
 
-/* With r = value / 2^halvings, which is below 1/16: 1 - e^-r by its series, then once for each
- * halving 1 - (1 - s)^2 = s (2 - s). Squares are rounded up, so that 1 itself, which is 2^64 units,
- * is never reached. */
-struct bloom_rounded bloom_rounded_share(struct bloom_rounded value) {
-    enum { TERMS = 12 };
-    int halvings = 0;
-    int magnitude = value.mantissa > 0 ? value.exponent + MANTISSA_BITS : -64; /* below 2^that */
-    if (magnitude > 6)                                                         /* beyond e^-64 */
-        return bloom_rounded_integer(1);
-    if (magnitude < -32) /* r^2 / 2 is below its last digits but one */
-        return value;
-    if (magnitude > -4)
-        halvings = magnitude + 4;
-    int down = value.exponent - halvings + 64; /* to units of 2^-64: r is below 2^60 of these */
-    uint64_t r = down >= 0 ? value.mantissa << down : value.mantissa >> -down;
-    uint64_t low, series = 0;
-    for (uint64_t i = TERMS; i > 0; i--) /* r / i (1 - r / (i + 1) (...)) */
-        series = bloom_multiply_wide(r, UINT64_MAX - series, &low) / i;
-    for (; halvings > 0; halvings--)
-        series = 2 * series - bloom_multiply_wide(series, series, &low) - 1;
-    return bloom_rounded_wide(0, series, -64, false);
-}
-
 uint64_t bloom_rounded_floor(struct bloom_rounded value) {
     if (value.exponent <= -MANTISSA_BITS || value.mantissa == 0)
         return 0;

@@ -35,9 +35,6 @@ struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rou
 /* -ln(value), value greater than 0 and below 1. */
 struct bloom_rounded bloom_rounded_log(struct bloom_rounded value);
 
-/* 1 - e^-value, within 2^-54. */
-struct bloom_rounded bloom_rounded_share(struct bloom_rounded value);
-
 /* Return the whole number below, above, and nearest (halves go up), at most UINT64_MAX. */
 uint64_t bloom_rounded_floor(struct bloom_rounded value);
 uint64_t bloom_rounded_ceiling(struct bloom_rounded value);

@@ -118,10 +118,16 @@ static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct b
     built = bloom_key_set_build(&builder->keys, shape, *filter + bloom_header_bytes(shape));
     if (built == BLOOM_BUILT) {
         bloom_header_write(shape, *filter); /* building may have changed the shape */
-    } else {
-        bloom_release(memory, *filter);
-        *filter = NULL;
+        return built;
     }
+    bloom_release(memory, *filter);
+    *filter = NULL;
+    if (built == BLOOM_BUILD_NO_SEED)
+        bloom_fail(problem,
+                   "cannot make a filter of layout %s, because the keys were chosen against it. "
+                   "Give %s salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
+                   shape->layout->name, shape->keying.salted ? "another" : "a",
+                   shape->layout->name);
     return built;
 }
 

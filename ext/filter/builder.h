@@ -38,7 +38,7 @@ enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t
 /* Builds the filter, which the caller must release, and leaves the builder empty. When it is not
  * built, *filter is NULL and the builder keeps its keys. Sets *shape to the shape of the filter
  * when it is known. interrupted is called about every millisecond; it ends the work by returning
- * true. It may be NULL. problem is set after BLOOM_BUILD_REFUSED. */
+ * true. It may be NULL. problem is set after BLOOM_BUILD_REFUSED and BLOOM_BUILD_NO_SEED. */
 enum bloom_built bloom_builder_finish(struct bloom_builder *builder,
                                       bool (*interrupted)(void *argument), void *argument,
                                       struct bloom_shape *shape, uint8_t **filter,

@@ -2,7 +2,7 @@
  * sorted one after the other: a hash is put into its place by its next bits, and the few hashes
  * that share a place are sorted there. If the keys were chosen, all n may share a place; they take
  * n log n steps. */
-#include "filter/hashes.h"
+#include "filter/key_set.h"
 
 #include "base/portable.h"
 

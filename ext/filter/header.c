@@ -40,6 +40,9 @@ enum {
     PRIVATE_NUMBERS = 128 /* of layouts, hashings and key rules: from this on */
 };
 
+/* What to do about bytes that changed after they were written. */
+#define RESTORE ". Restore it from its source or a backup"
+
 static uint64_t checksum(const uint8_t *header) {
     enum { AFTER = AT_CHECKSUM + 8, COVERED = BLOOM_HEADER_BYTES_MAXIMUM - 8 };
     uint8_t covered[COVERED];
@@ -73,17 +76,6 @@ void bloom_header_write(const struct bloom_shape *shape, uint8_t *header) {
     bloom_store64(header + AT_CHECKSUM, checksum(header));
 }
 
-bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
-                       bloom_problem problem) {
-    if (length < sizeof MAGIC || memcmp(bytes, MAGIC, sizeof MAGIC) != 0)
-        return bloom_fail(problem,
-                          "is not a filter: it has %" PRIu64 " byte%s and does not begin with "
-                          "89424c4d. Import a filter of another system with bloom_import",
-                          length, length == 1 ? "" : "s");
-    return bloom_header_read(shape, bytes, length, problem) &&
-           bloom_payload_read(shape, bytes, length, problem);
-}
-
 /* Returns advice about a number that this release does not know. */
 static const char *who_knows(unsigned number) {
     return number >= PRIVATE_NUMBERS ? "It is private to the program that wrote it"
@@ -93,14 +85,16 @@ static const char *who_knows(unsigned number) {
 /* Returns true when the bytes are a header of this version that is unchanged since it was written.
  */
 static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem problem) {
+    if (length < sizeof MAGIC || memcmp(header, MAGIC, sizeof MAGIC) != 0)
+        return bloom_fail(problem,
+                          "is not a filter: it has %" PRIu64 " byte%s and does not begin with "
+                          "89424c4d. Import a filter of another system with bloom_import",
+                          length, length == 1 ? "" : "s");
     if (length < BLOOM_HEADER_BYTES)
         return bloom_fail(problem,
                           "is cut off: it has %" PRIu64
                           " bytes, but its header alone has %d. Store it whole",
                           length, BLOOM_HEADER_BYTES);
-    if (memcmp(header, MAGIC, sizeof MAGIC) != 0)
-        return bloom_fail(problem,
-                          "is damaged: its header does not begin with 89424c4d" BLOOM_RESTORE);
     if (header[AT_VERSION] != BLOOM_FORMAT_VERSION)
         return bloom_fail(
             problem,
@@ -119,7 +113,7 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
                           " bytes, but its header alone has %d. Store it whole",
                           length, BLOOM_HEADER_BYTES_MAXIMUM);
     if (checksum(header) != bloom_load64(header + AT_CHECKSUM))
-        return bloom_fail(problem, "is damaged: the checksum of its header is wrong" BLOOM_RESTORE);
+        return bloom_fail(problem, "is damaged: the checksum of its header is wrong" RESTORE);
     return true;
 }
 
@@ -134,35 +128,39 @@ static bool spare_is_zero(const struct bloom_shape *shape, const uint8_t *header
     return spare == 0;
 }
 
-/* Reads the key rule and the salt. */
-static bool read_keying(struct bloom_shape *shape, const uint8_t *header, bloom_problem problem) {
+/* Reads every number of a header whose layout is known. */
+static void read_numbers(struct bloom_shape *shape, const uint8_t *header) {
     struct bloom_keying *keying = &shape->keying;
+    shape->probes = bloom_load32(header + AT_PROBES);
+    shape->bits = bloom_load64(header + AT_BITS);
+    shape->capacity = bloom_load64(header + AT_CAPACITY);
+    shape->rate = bloom_double_of_bits(bloom_load64(header + AT_RATE));
+    shape->extra[0] = bloom_load64(header + AT_EXTRA);
+    shape->extra[1] = bloom_load64(header + AT_EXTRA + 8);
     *keying = (struct bloom_keying){.salted = header[AT_LINES] == 1};
     if (keying->salted) {
         keying->salt[0] = bloom_load64(header + AT_SALT);
         keying->salt[1] = bloom_load64(header + AT_SALT + 8);
     }
-    if (bloom_shape_hashing(shape)->number != header[AT_HASHING])
-        return bloom_fail(
-            problem,
-            "is invalid: its header has hash %u and %u further lines. Hash %u goes with one, "
-            "the salt, and no other with any" BLOOM_MADE_WRONGLY,
-            header[AT_HASHING], header[AT_LINES], bloom_hashing_siphash.number);
-    if (!bloom_key_rule_by_number(header[AT_RULE], &keying->rule))
-        return bloom_fail(problem,
-                          "has key rule %u, which release %s of this extension does not know. %s",
-                          header[AT_RULE], BLOOM_RELEASE, who_knows(header[AT_RULE]));
-    if (keying->rule != NULL && !shape->layout->keying)
-        return bloom_fail(problem,
-                          "is invalid: its header says key rule %u, but layout %s has no key "
-                          "rules" BLOOM_MADE_WRONGLY,
-                          header[AT_RULE], shape->layout->name);
-    return true;
 }
 
-bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
+/* Returns true when a writer may write such a header, whose key rule is known. There is no sign of
+ * p, not even of zero, because one filter has one form. The comparison is false for a NaN. */
+static bool is_possible(const struct bloom_shape *shape, const uint8_t *header) {
+    const struct bloom_layout *layout = shape->layout;
+    return bloom_shape_hashing(shape)->number == header[AT_HASHING] &&
+           (shape->keying.rule == NULL || layout->keying) && shape->probes >= 1 &&
+           shape->probes <= layout->probes_maximum && shape->bits >= 1 &&
+           shape->bits <= BLOOM_BITS_MAXIMUM && shape->bits % layout->bits_multiple == 0 &&
+           bloom_shape_probes_fit(shape) && shape->capacity <= BLOOM_CAPACITY_MAXIMUM &&
+           bloom_load64(header + AT_RATE) >> 63 == 0 && shape->rate < 1 &&
+           (layout->valid == NULL || layout->valid(shape));
+}
+
+bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
                        bloom_problem problem) {
     const uint8_t *header = bytes;
+    char rate[BLOOM_NUMBER_SIZE];
     if (!is_intact(header, length, problem))
         return false;
 
@@ -175,47 +173,25 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
             "has layout %u and hash %u, which release %s of this extension does not know. %s",
             header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE,
             who_knows(header[AT_LAYOUT] | header[AT_HASHING]));
-    uint64_t rate = bloom_load64(header + AT_RATE);
-    shape->rate = bloom_double_of_bits(rate);
-    shape->probes = bloom_load32(header + AT_PROBES);
-    shape->bits = bloom_load64(header + AT_BITS);
-    shape->capacity = bloom_load64(header + AT_CAPACITY);
-    shape->extra[0] = bloom_load64(header + AT_EXTRA);
-    shape->extra[1] = bloom_load64(header + AT_EXTRA + 8);
-    if (!read_keying(shape, header, problem))
-        return false;
+    read_numbers(shape, header);
+    if (!bloom_key_rule_by_number(header[AT_RULE], &shape->keying.rule))
+        return bloom_fail(problem,
+                          "has key rule %u, which release %s of this extension does not know. %s",
+                          header[AT_RULE], BLOOM_RELEASE, who_knows(header[AT_RULE]));
     if (!spare_is_zero(shape, header))
         return bloom_fail(
             problem,
             "uses reserved bytes of its header, which release %s of this extension does not know. "
             "Get a newer release",
             BLOOM_RELEASE);
-    if (shape->probes < 1 || shape->probes > shape->layout->probes_maximum)
+    if (!is_possible(shape, header))
         return bloom_fail(problem,
-                          "is invalid: its header says %" PRIu32
-                          " hashes, but layout %s has 1 to %" PRIu32 BLOOM_MADE_WRONGLY,
-                          shape->probes, shape->layout->name, shape->layout->probes_maximum);
-    if (shape->bits < 1 || shape->bits > BLOOM_BITS_MAXIMUM ||
-        shape->bits % shape->layout->bits_multiple != 0)
-        return bloom_fail(
-            problem,
-            "is invalid: its header says %" PRIu64 " bits, but layout %s has a multiple of %" PRIu32
-            " up to %" PRIu64 BLOOM_MADE_WRONGLY,
-            shape->bits, shape->layout->name, shape->layout->bits_multiple, BLOOM_BITS_MAXIMUM);
-    if (!bloom_shape_probes_fit(shape))
-        return bloom_fail(problem,
-                          "is invalid: its header says %" PRIu32 " hashes for %" PRIu64
-                          " bits, but more than 255 need as many bits" BLOOM_MADE_WRONGLY,
-                          shape->probes, shape->bits);
-    /* There is no sign, not even of zero, because one filter has one form. The comparison is false
-     * for a NaN. */
-    if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || rate >> 63 != 0 || !(shape->rate < 1)) {
-        char number[BLOOM_NUMBER_SIZE];
-        return bloom_fail(
-            problem, "is invalid: its header says n = %" PRIu64 " and p = %s" BLOOM_MADE_WRONGLY,
-            shape->capacity, bloom_number_text(number, shape->rate, 6));
-    }
-    return shape->layout->valid == NULL || shape->layout->valid(shape, problem);
+                          "is invalid: layout %s has no filter with a header of hash %u, key rule "
+                          "%u, k = %" PRIu32 ", m = %" PRIu64 ", n = %" PRIu64
+                          ", p = %s. Ask its author to write it again",
+                          shape->layout->name, header[AT_HASHING], header[AT_RULE], shape->probes,
+                          shape->bits, shape->capacity, bloom_number_text(rate, shape->rate, 6));
+    return bloom_payload_read(shape, bytes, length, problem);
 }
 
 bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,
@@ -226,6 +202,6 @@ bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint
                           " bytes, but its header says %" PRIu64 ". Store it whole",
                           length, bloom_filter_bytes(shape));
     if (shape->bits % 8 != 0 && ((const uint8_t *)bytes)[length - 1] >> (shape->bits % 8) != 0)
-        return bloom_fail(problem, "is damaged: bits are set beyond its last" BLOOM_RESTORE);
+        return bloom_fail(problem, "is damaged: bits are set beyond its last" RESTORE);
     return true;
 }

@@ -33,11 +33,8 @@ void bloom_header_write(const struct bloom_shape *shape, uint8_t *header);
 bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
                        bloom_problem problem);
 
-/* The two parts of bloom_filter_read. bloom_header_read reads the header at the beginning of length
- * bytes, for a payload that is stored elsewhere. bloom_payload_read checks the length of a filter
- * of known shape, and that no bit after its last is set. */
-bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
-                       bloom_problem problem);
+/* The same for a filter whose header was read before: checks its length, and that no bit after its
+ * last is set. */
 bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,
                         bloom_problem problem);
 

@@ -41,19 +41,6 @@ void bloom_key_rule_list(char *text, size_t size) {
     }
 }
 
-/* A line of a list may have a key as a URL, so a condition on the key would not leave it out. The
- * beginning of a long text decides, because there may be no memory for all of it. */
-const char *bloom_key_rule_advice(const uint8_t *text, size_t length) {
-    enum { BEGINNING = 400 };
-    struct bloom_url url;
-    uint8_t room[BLOOM_URL_ROOM(BEGINNING)];
-    return bloom_url_parse(&url, text, length < BEGINNING ? length : BEGINNING, room) ||
-                   bloom_list_is_line(text, length)
-               ? "If it is a line of a block list, read the list with bloom_list, as in "
-                 "SELECT key FROM bloom_list(readfile('list.txt')) WHERE key IS NOT NULL"
-               : "Leave it out with WHERE bloom_url(key) IS NOT NULL";
-}
-
 /* Returns true when a text is its own key, as most entries of a list are. */
 static bool rule_is_key(const uint8_t *text, size_t length) {
     struct bloom_url_plain plain;
@@ -70,7 +57,7 @@ enum bloom_key_kind bloom_ruled_key(const struct bloom_shape *shape, const uint8
     struct bloom_url url = {.length = length};
     if (is_key && !nocase)
         return bloom_text_key(shape, text, length, words);
-    if (!bloom_key_room_take(&room, bloom_url_room(length), memory))
+    if (!bloom_key_room_take(&room, BLOOM_URL_ROOM(length), memory))
         return BLOOM_KEY_NO_MEMORY;
     if (is_key)
         memcpy(room.bytes, text, length);
@@ -90,7 +77,7 @@ enum bloom_key_kind bloom_ruled_keys(const struct bloom_shape *shape, const uint
     struct bloom_key_room room;
     struct bloom_url url;
     struct bloom_url_key keys[BLOOM_URL_KEYS_MOST];
-    if (!bloom_key_room_take(&room, bloom_url_room(length), memory))
+    if (!bloom_key_room_take(&room, BLOOM_URL_ROOM(length), memory))
         return BLOOM_KEY_NO_MEMORY;
     *count = 0;
     if (bloom_url_parse(&url, text, length, room.bytes)) {

@@ -29,7 +29,4 @@ const struct bloom_key_rule *bloom_key_rule_by_name(const char *name, size_t len
 /* Writes the names of all rules into text of size bytes (at least 1), as in: url, url_nocase. */
 void bloom_key_rule_list(char *text, size_t size);
 
-/* Returns what to do about a text that has no key by a rule, as an imperative. */
-const char *bloom_key_rule_advice(const uint8_t *text, size_t length);
-
 #endif

@@ -76,4 +76,17 @@ enum bloom_built bloom_key_set_build(const struct bloom_key_set *set, struct blo
 /* Releases all memory and leaves the set empty. */
 void bloom_key_set_clear(struct bloom_key_set *set);
 
+/* hashes.c: a set of hashes, which the command 'add_all' of a filter table adds. It is made of the
+ * keys of a query and sorted once, so that a table can be filled chunk by chunk. */
+struct bloom_hashes {
+    uint64_t *hashes; /* ascending; the owner releases them to the memory of the key set */
+    uint64_t count;
+    struct bloom_keying keying;
+    unsigned affinities; /* of columns that hash these keys alike: bits 1u << affinity */
+};
+
+/* Makes the hashes of a set of keys, which need not be settled. On failure, and when the set is
+ * empty, hashes->hashes is NULL. */
+enum bloom_built bloom_hashes_sort(struct bloom_hashes *hashes, const struct bloom_key_set *keys);
+
 #endif

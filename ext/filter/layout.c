@@ -39,24 +39,11 @@ const struct bloom_layout *bloom_layout_default(void) {
     return LAYOUTS[0];
 }
 
-void bloom_layout_list(char *text, size_t size) {
+void bloom_layout_list(char *text, size_t size, bool keying) {
     text[0] = '\0';
     for (size_t i = 0; i < LAYOUT_COUNT; i++)
-        if (LAYOUTS[i]->size != NULL)
+        if (keying ? LAYOUTS[i]->keying : LAYOUTS[i]->size != NULL)
             bloom_name_append(text, size, LAYOUTS[i]->name);
-}
-
-void bloom_layout_list_keying(char *text, size_t size) {
-    size_t last = LAYOUT_COUNT - 1;
-    while (!LAYOUTS[last]->keying)
-        last--;
-    text[0] = '\0';
-    for (size_t i = 0; i <= last; i++)
-        if (LAYOUTS[i]->keying) {
-            size_t used = strlen(text);
-            const char *before = used == 0 ? "" : i == last ? " and " : ", ";
-            snprintf(text + used, size - used, "%s%s", before, LAYOUTS[i]->name);
-        }
 }
 
 bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem) {

@@ -13,11 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ends of problems of a header: for bytes that changed after they were written, and for numbers
- * that no writer writes. */
-#define BLOOM_RESTORE ". Restore it from its source or a backup"
-#define BLOOM_MADE_WRONGLY ". Ask its author to write it again"
-
 struct bloom_key_set;
 struct bloom_layout;
 struct bloom_shape;
@@ -130,8 +125,8 @@ struct bloom_layout {
     bool (*size)(struct bloom_shape *shape, bloom_problem problem);
 
     /* Judges a header whose probes, bits, n and p are each in range: its extra, and what depends on
-     * several of these. problem completes "the filter ...". NULL: extra is zero. */
-    bool (*valid)(const struct bloom_shape *shape, bloom_problem problem);
+     * several of these. NULL: extra is zero. */
+    bool (*valid)(const struct bloom_shape *shape);
 
     /* Returns true when a key is probably in. */
     bool (*check)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words);
@@ -189,13 +184,9 @@ const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length)
 /* Returns the layout for a user who names none: the first of the table. */
 const struct bloom_layout *bloom_layout_default(void);
 
-/* Writes the names of all layouts that users choose from, as in: 'blocked', 'classic'. size is at
- * least 1. */
-void bloom_layout_list(char *text, size_t size);
-
-/* Writes the names of the layouts that have key rules and salts, as in: blocked, counting and fuse.
- */
-void bloom_layout_list_keying(char *text, size_t size);
+/* Writes the names of all layouts that users choose from, as in: 'blocked', 'classic'; or only of
+ * those that have key rules and salts. size is at least 1. */
+void bloom_layout_list(char *text, size_t size, bool keying);
 
 /* Sizes a filter for capacity keys; capacity 0 is sized as 1. layout, keying and rate of the shape
  * are given; the rate plays no part where the layout is exact. Returns false when capacity is above

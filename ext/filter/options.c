@@ -143,9 +143,6 @@ int bloom_option_salt(void *target, struct bloom_text value, bloom_problem probl
         end++;
     if (digits == value.length)
         snprintf(found, sizeof found, ", but %" PRIu64 " are given", (uint64_t)digits);
-    else if (digits == 0 && value.length > 1 && (*wrong == 'x' || *wrong == 'X') &&
-             (wrong[1] == '\'' || wrong[1] == '"'))
-        snprintf(found, sizeof found, ", without the x and the quotes");
     else
         snprintf(found, sizeof found, ", but byte %" PRIu64 " is %s", (uint64_t)digits + 1,
                  bloom_quote(quoted, wrong, end - digits));
@@ -161,19 +158,10 @@ int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keyi
     char names[BLOOM_EXPECTATION_SIZE];
     if (layout->keying || (keying->rule == NULL && !keying->salted))
         return BLOOM_OPTION_READ;
-    bloom_layout_list_keying(names, sizeof names);
-    bloom_fail(problem, "layout %s has no option %s. Layouts %s have it", layout->name,
+    bloom_layout_list(names, sizeof names, true);
+    bloom_fail(problem, "layout %s has no option %s. Use one of %s", layout->name,
                keying->salted ? "salt" : "key", names);
     return BLOOM_OPTION_WRONG;
-}
-
-/* Returns the key rule whose name occurs in a text, as in 'key:url' or 'urls', or NULL. */
-static const struct bloom_key_rule *rule_within(struct bloom_text text) {
-    const struct bloom_key_rule *rule = NULL;
-    for (size_t length = text.length < 30 ? text.length : 0; length > 0 && rule == NULL; length--)
-        for (size_t at = 0; at + length <= text.length && rule == NULL; at++)
-            rule = bloom_key_rule_by_name(text.start + at, length);
-    return rule;
 }
 
 int bloom_option_layout(void *target, struct bloom_text value, bloom_problem problem) {
@@ -185,12 +173,12 @@ int bloom_option_layout(void *target, struct bloom_text value, bloom_problem pro
     if (choice->for_table)
         return bloom_option_wrong(
             problem, "layout is %s. Write blocked or counting for a filter table", value);
-    const struct bloom_key_rule *rule = rule_within(value);
+    const struct bloom_key_rule *rule = bloom_key_rule_by_name(value.start, value.length);
     if (rule != NULL)
         snprintf(names, sizeof names,
                  "%%s is not a layout. Write key=%s, and commas between options", rule->name);
     else
-        bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
+        bloom_layout_list(names + strlen(names), sizeof names - strlen(names), false);
     return bloom_option_wrong(problem, names, value);
 }
 

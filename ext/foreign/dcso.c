@@ -108,52 +108,28 @@ enum {
 
 static bool dcso_read(struct bloom_foreign *filter, bloom_problem problem) {
     struct bloom_shape *shape = &filter->shape;
-    if (!bloom_foreign_has_header(filter, DCSO_HEADER_BYTES, "DCSO filter", "Store the whole file",
-                                  problem))
+    if (!bloom_foreign_has_header(filter, DCSO_HEADER_BYTES, problem))
         return false;
     uint64_t flags = bloom_load64(filter->bytes);
-    uint64_t probes = bloom_load64(filter->bytes + DCSO_AT_PROBES);
-    shape->rate = bloom_double_of_bits(bloom_load64(filter->bytes + DCSO_AT_RATE));
-    shape->capacity = bloom_load64(filter->bytes + DCSO_AT_CAPACITY);
-    shape->bits = bloom_load64(filter->bytes + DCSO_AT_BITS);
-    shape->probes = (uint32_t)probes;
-    if (flags == 2)
-        return bloom_fail(
-            problem,
-            "have version 2, which is poppy's own and not a DCSO filter. Make the filter with "
-            "poppy's version 1");
     if (flags != DCSO_FORM)
-        return bloom_fail(
-            problem,
-            "are not a DCSO filter that is known: they begin with the flags %016" PRIx64
-            ", but a filter of version 1 has %016x. Check where it comes from",
-            flags, (unsigned)DCSO_FORM);
-    if (shape->capacity < 1 || shape->capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
-        !(shape->rate < 1)) {
-        char number[BLOOM_NUMBER_SIZE];
-        return bloom_fail(
-            problem,
-            "are damaged: their header says n = %" PRIu64 " and p = %s, but n must be 1 to "
-            "%" PRIu64 ", p between 0 and 1. Fetch the file again",
-            shape->capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
-    }
-    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || shape->bits < 1 ||
-        shape->bits > BLOOM_BITS_MAXIMUM)
         return bloom_fail(problem,
-                          "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
-                          " bits, but there must be 1 to %d and 1 to %" PRIu64
-                          ". Fetch the file again",
-                          probes, shape->bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
-    if (!bloom_foreign_probes_fit(filter, problem))
+                          "are not a filter of DCSO's bloom: they begin with the flags %" PRIx64
+                          ", but its version 1 has 1, and 2 is poppy's own. Make the filter with "
+                          "version 1",
+                          flags);
+    shape->capacity = bloom_load64(filter->bytes + DCSO_AT_CAPACITY);
+    shape->rate = bloom_double_of_bits(bloom_load64(filter->bytes + DCSO_AT_RATE));
+    if (!bloom_foreign_numbers(filter, bloom_load64(filter->bytes + DCSO_AT_PROBES),
+                               bloom_load64(filter->bytes + DCSO_AT_BITS),
+                               shape->capacity >= 1 && shape->capacity <= BLOOM_CAPACITY_MAXIMUM &&
+                                   shape->rate > 0 && shape->rate < 1,
+                               problem))
         return false;
-    uint64_t expected = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    if (filter->length < expected)
-        return bloom_fail(problem,
-                          "are cut off: there are %" PRIu64
-                          ", but their header says at least %" PRIu64 ". Store the whole file",
-                          filter->length, expected);
-    filter->row = filter->bytes + DCSO_HEADER_BYTES;
-    return bloom_foreign_ends(filter, shape->bits, "Fetch the file again", problem);
+    const uint64_t all = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    if (filter->length > all)
+        filter->length = all; /* data that a tool keeps with the filter */
+    return bloom_foreign_has_row(filter, DCSO_HEADER_BYTES, problem) &&
+           bloom_foreign_ends(filter, shape->bits, problem);
 }
 
 static bool dcso_fits(const struct bloom_shape *shape, bloom_problem problem) {
@@ -178,6 +154,8 @@ const struct bloom_exchange bloom_exchange_dcso = {
     .name = "dcso",
     .layout = &bloom_layout_dcso,
     .unknown = "DCSO's bloom does not know. Build it with layout dcso",
+    .system = "DCSO's bloom",
+    .advice = "Store the whole file",
     .read = dcso_read,
     .fits = dcso_fits,
     .header = dcso_header,

@@ -32,8 +32,8 @@ void bloom_exchange_list(char *text, size_t size) {
 bool bloom_exchange_read(const struct bloom_exchange *format, const uint8_t *bytes, uint64_t length,
                          struct bloom_foreign *filter, bloom_problem problem) {
     static const uint8_t GZIP[] = {0x1f, 0x8b, 0x08}; /* RFC 1952, with its only method */
-    *filter =
-        (struct bloom_foreign){.bytes = bytes, .length = length, .shape.layout = format->layout};
+    *filter = (struct bloom_foreign){
+        .format = format, .bytes = bytes, .length = length, .shape.layout = format->layout};
     if (format->read(filter, problem))
         return true;
     if (length >= sizeof GZIP && memcmp(bytes, GZIP, sizeof GZIP) == 0)
@@ -82,43 +82,46 @@ void bloom_exchange_export(const struct bloom_exchange *format, const struct blo
     }
 }
 
-bool bloom_foreign_has_header(const struct bloom_foreign *filter, uint64_t header, const char *what,
-                              const char *advice, bloom_problem problem) {
+bool bloom_foreign_has_header(const struct bloom_foreign *filter, uint64_t header,
+                              bloom_problem problem) {
     return filter->length >= header ||
            bloom_fail(problem,
                       "are cut off: there are %" PRIu64
-                      ", but the header of a %s alone has %" PRIu64 ". %s",
-                      filter->length, what, header, advice);
+                      ", but the header of a filter of %s alone has %" PRIu64 ". %s",
+                      filter->length, filter->format->system, header, filter->format->advice);
 }
 
-bool bloom_foreign_has_row(struct bloom_foreign *filter, uint64_t header, const char *advice,
+bool bloom_foreign_numbers(struct bloom_foreign *filter, uint64_t probes, uint64_t bits, bool rest,
                            bloom_problem problem) {
+    struct bloom_shape *shape = &filter->shape;
+    shape->probes = (uint32_t)probes;
+    shape->bits = bits;
+    return (rest && probes >= 1 && probes <= shape->layout->probes_maximum && bits >= 1 &&
+            bits <= BLOOM_BITS_MAXIMUM && bloom_shape_probes_fit(shape)) ||
+           bloom_fail(problem,
+                      "are damaged: no filter of %s has k = %" PRIu64 " and m = %" PRIu64
+                      " with the rest of their header. %s",
+                      filter->format->system, probes, bits, filter->format->advice);
+}
+
+bool bloom_foreign_has_row(struct bloom_foreign *filter, uint64_t header, bloom_problem problem) {
     uint64_t expected = header + bloom_words_of(filter->shape.bits) * BLOOM_WORD_BYTES;
     filter->row = filter->bytes + header;
-    return filter->length == expected || bloom_fail(problem,
-                                                    "were cut off or extended: there are %" PRIu64
-                                                    ", but their header says %" PRIu64 ". %s",
-                                                    filter->length, expected, advice);
+    return filter->length == expected ||
+           bloom_fail(problem,
+                      "were cut off or extended: there are %" PRIu64
+                      ", but their header says %" PRIu64 ". %s",
+                      filter->length, expected, filter->format->advice);
 }
 
-bool bloom_foreign_ends(const struct bloom_foreign *filter, uint64_t bits, const char *advice,
-                        bloom_problem problem) {
+bool bloom_foreign_ends(const struct bloom_foreign *filter, uint64_t bits, bloom_problem problem) {
     const uint8_t *last = filter->row + bits / BLOOM_WORD_BITS * BLOOM_WORD_BYTES;
     return bits % BLOOM_WORD_BITS == 0 ||
            (filter->big_endian ? bloom_load64_big(last) : bloom_load64(last)) >>
                    bits % BLOOM_WORD_BITS ==
                0 ||
            bloom_fail(problem, "are damaged: bits are set beyond the last of the filter. %s",
-                      advice);
-}
-
-bool bloom_foreign_probes_fit(const struct bloom_foreign *filter, bloom_problem problem) {
-    return bloom_shape_probes_fit(&filter->shape) ||
-           bloom_fail(
-               problem,
-               "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
-               " bits, but more than 255 need as many bits. Write them again where they come from",
-               filter->shape.probes, filter->shape.bits);
+                      filter->format->advice);
 }
 
 bool bloom_foreign_is_plain(const struct bloom_foreign *filter, bloom_problem problem) {
@@ -128,19 +131,13 @@ bool bloom_foreign_is_plain(const struct bloom_foreign *filter, bloom_problem pr
                                "BloomFilter.writeTo instead of ObjectOutputStream");
 }
 
-bool bloom_foreign_has_java_row(struct bloom_foreign *filter, uint64_t header, const char *system,
+bool bloom_foreign_has_java_row(struct bloom_foreign *filter, uint64_t header, uint32_t probes,
                                 bloom_problem problem) {
     const uint32_t words = bloom_load32_big(filter->bytes + header - 4);
-    if (words < 1 || words > INT32_MAX)
-        return bloom_fail(problem,
-                          "are damaged: they say %" PRId64
-                          " words of 64 bits, but a %s filter has 1 to "
-                          "%" PRId32 ". Write the filter again with BloomFilter.writeTo",
-                          bloom_signed32(words), system, INT32_MAX);
-    filter->shape.bits = (uint64_t)words * BLOOM_WORD_BITS;
     filter->big_endian = true;
-    return bloom_foreign_has_row(filter, header, "Store exactly what BloomFilter.writeTo writes",
-                                 problem);
+    return bloom_foreign_numbers(filter, probes, (uint64_t)words * BLOOM_WORD_BITS,
+                                 words <= INT32_MAX, problem) &&
+           bloom_foreign_has_row(filter, header, problem);
 }
 
 uint64_t bloom_foreign_count(const struct bloom_shape *shape, const uint8_t *payload) {

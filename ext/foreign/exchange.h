@@ -20,6 +20,7 @@
 
 /* A filter in the bytes of another system. */
 struct bloom_foreign {
+    const struct bloom_exchange *format;
     const uint8_t *bytes;
     uint64_t length;
     struct bloom_shape shape; /* read starts from the layout of the format */
@@ -34,7 +35,9 @@ struct bloom_exchange {
     const struct bloom_layout *layout; /* of its filters */
     const struct bloom_layout *older;  /* of its filters of another version, or NULL */
     const char *unknown; /* completes "has layout NAME, which " for a filter of another layout */
-    bool big_endian;     /* the words that it writes */
+    const char *system;  /* for messages about bytes that are not its filter, and what to do then */
+    const char *advice;
+    bool big_endian; /* the words that it writes */
 
     /* Reads bytes of which nothing is known but their length, and validates them. On false, problem
      * completes "the bytes ...". */
@@ -85,33 +88,36 @@ void bloom_exchange_list(char *text, size_t size);
 
 /* What several formats check and read. On false, problem completes "the bytes ...". */
 
-/* The bytes have room for a header. what names the filter in the message. */
-bool bloom_foreign_has_header(const struct bloom_foreign *filter, uint64_t header, const char *what,
-                              const char *advice, bloom_problem problem);
+/* The bytes have room for a header. */
+bool bloom_foreign_has_header(const struct bloom_foreign *filter, uint64_t header,
+                              bloom_problem problem);
 
-/* As many words as the shape needs follow the header, and nothing else. They are the row. */
-bool bloom_foreign_has_row(struct bloom_foreign *filter, uint64_t header, const char *advice,
+/* The header has k and m, which are in range and plausible together, and so is the rest of it,
+ * which the format has judged. They become those of the shape. */
+bool bloom_foreign_numbers(struct bloom_foreign *filter, uint64_t probes, uint64_t bits, bool rest,
                            bloom_problem problem);
 
-/* No bit of the row's last word after that many bits is set. */
-bool bloom_foreign_ends(const struct bloom_foreign *filter, uint64_t bits, const char *advice,
-                        bloom_problem problem);
+/* As many words as the shape needs follow the header, and nothing else. They are the row. */
+bool bloom_foreign_has_row(struct bloom_foreign *filter, uint64_t header, bloom_problem problem);
 
-/* The number of hashes is plausible: see bloom_shape_probes_fit. */
-bool bloom_foreign_probes_fit(const struct bloom_foreign *filter, bloom_problem problem);
+/* No bit of the row's last word after that many bits is set. */
+bool bloom_foreign_ends(const struct bloom_foreign *filter, uint64_t bits, bloom_problem problem);
 
 /* The bytes do not begin as java.io.ObjectOutputStream does. The filters of Guava and Spark are
  * Serializable, too, but only Java can read that form. */
 bool bloom_foreign_is_plain(const struct bloom_foreign *filter, bloom_problem problem);
 
-/* The last four bytes of a header of Java are the number of words, which follow. They are the row,
- * and decide the number of bits. */
-bool bloom_foreign_has_java_row(struct bloom_foreign *filter, uint64_t header, const char *system,
+/* The same as bloom_foreign_numbers and bloom_foreign_has_row for a header of Java, whose last four
+ * bytes are the number of words that follow. */
+bool bloom_foreign_has_java_row(struct bloom_foreign *filter, uint64_t header, uint32_t probes,
                                 bloom_problem problem);
 
 /* Returns the number of keys that the bits stand for, to the nearest integer and at most n, for
  * formats that store it; 0 without a payload. */
 uint64_t bloom_foreign_count(const struct bloom_shape *shape, const uint8_t *payload);
+
+/* The advice for filters of Java. */
+#define BLOOM_WRITE_TO "Store exactly what BloomFilter.writeTo writes"
 
 enum { BLOOM_WORD_BYTES = BLOOM_WORD_BITS / 8 };
 
@@ -135,11 +141,6 @@ static inline uint32_t bloom_load32_big(const uint8_t *bytes) {
 
 static inline void bloom_store32_big(uint8_t *bytes, uint32_t value) {
     bloom_store32(bytes, (uint32_t)(bloom_swap64(value) >> 32));
-}
-
-/* Returns 32 bits as Java reads them: all its integers are signed. */
-static inline int64_t bloom_signed32(uint32_t value) {
-    return value <= INT32_MAX ? (int64_t)value : (int64_t)value - (INT64_C(1) << 32);
 }
 
 #endif

@@ -100,35 +100,17 @@ static bool go_read(struct bloom_foreign *filter, bloom_problem problem) {
     if (filter->length > 0 && filter->bytes[0] == '{')
         return bloom_fail(problem,
                           "are JSON. Write the filter with WriteTo or MarshalBinary instead");
-    if (!bloom_foreign_has_header(filter, GO_HEADER_BYTES, "filter of bits-and-blooms",
-                                  "Store all that WriteTo writes", problem))
+    if (!bloom_foreign_has_header(filter, GO_HEADER_BYTES, problem))
         return false;
     uint64_t bits = bloom_load64_big(filter->bytes);
-    uint64_t probes = bloom_load64_big(filter->bytes + GO_AT_PROBES);
     uint64_t row_bits = bloom_load64_big(filter->bytes + GO_AT_LENGTH);
-    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
-        bits > BLOOM_BITS_MAXIMUM)
-        return bloom_fail(problem,
-                          "are not a filter of bits-and-blooms: their header says %" PRIu64
-                          " hashes and %" PRIu64 " bits. There must be 1 to %d and 1 to %" PRIu64
-                          ". Write the filter with WriteTo or MarshalBinary",
-                          probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
     filter->big_endian = bloom_words_of(row_bits) == bloom_words_of(bits);
     if (!filter->big_endian)
         row_bits = bloom_swap64(row_bits);
-    if (bloom_words_of(row_bits) != bloom_words_of(bits))
-        return bloom_fail(problem,
-                          "are not a filter of bits-and-blooms: their header says %" PRIu64
-                          " bits, but a row of %" PRIu64
-                          ". Write the filter with WriteTo or MarshalBinary",
-                          bits, bloom_swap64(row_bits));
-    filter->shape.probes = (uint32_t)probes;
-    filter->shape.bits = bits;
-    return bloom_foreign_probes_fit(filter, problem) &&
-           bloom_foreign_has_row(filter, GO_HEADER_BYTES, "Store exactly what WriteTo writes",
-                                 problem) &&
-           bloom_foreign_ends(filter, row_bits < bits ? row_bits : bits,
-                              "Write it again with WriteTo", problem);
+    return bloom_foreign_numbers(filter, bloom_load64_big(filter->bytes + GO_AT_PROBES), bits,
+                                 bloom_words_of(row_bits) == bloom_words_of(bits), problem) &&
+           bloom_foreign_has_row(filter, GO_HEADER_BYTES, problem) &&
+           bloom_foreign_ends(filter, row_bits < bits ? row_bits : bits, problem);
 }
 
 static uint64_t go_header(const struct bloom_shape *shape, const uint8_t *payload,
@@ -144,6 +126,8 @@ const struct bloom_exchange bloom_exchange_go = {
     .name = "go",
     .layout = &bloom_layout_go,
     .unknown = "bits-and-blooms does not know. Build it with layout go",
+    .system = "bits-and-blooms",
+    .advice = "Store exactly what WriteTo or MarshalBinary writes",
     .big_endian = true,
     .read = go_read,
     .header = go_header,

@@ -155,8 +155,7 @@ static bool guava_read(struct bloom_foreign *filter, bloom_problem problem) {
     const uint8_t *bytes = filter->bytes;
     struct bloom_shape *shape = &filter->shape;
     if (!bloom_foreign_is_plain(filter, problem) ||
-        !bloom_foreign_has_header(filter, GUAVA_HEADER_BYTES, "Guava filter",
-                                  "Store all that BloomFilter.writeTo writes", problem))
+        !bloom_foreign_has_header(filter, GUAVA_HEADER_BYTES, problem))
         return false;
     if (bytes[0] >= GUAVA_STRATEGIES)
         return bloom_fail(
@@ -169,16 +168,9 @@ static bool guava_read(struct bloom_foreign *filter, bloom_problem problem) {
         return bloom_fail(
             problem, "are a Guava filter of the older strategy MURMUR128_MITZ_32, which is read as "
                      "format 'guava' alone. Write the filter with a current Guava");
-    if (bytes[GUAVA_AT_PROBES] == 0)
-        return bloom_fail(
-            problem,
-            "are damaged: they say 0 hashes per key, but a Guava filter has 1 to %d. Write the "
-            "filter again with BloomFilter.writeTo",
-            BLOOM_CLASSIC_PROBES_MAXIMUM);
     if (bytes[0] == 0)
         shape->layout = &bloom_layout_classic32;
-    shape->probes = bytes[GUAVA_AT_PROBES];
-    return bloom_foreign_has_java_row(filter, GUAVA_HEADER_BYTES, "Guava", problem);
+    return bloom_foreign_has_java_row(filter, GUAVA_HEADER_BYTES, bytes[GUAVA_AT_PROBES], problem);
 }
 
 static bool guava_fits(const struct bloom_shape *shape, bloom_problem problem) {
@@ -204,23 +196,16 @@ static uint64_t guava_header(const struct bloom_shape *shape, const uint8_t *pay
     return GUAVA_HEADER_BYTES;
 }
 
-const struct bloom_exchange bloom_exchange_guava = {
-    .name = "guava",
-    .layout = &bloom_layout_classic,
-    .older = &bloom_layout_classic32,
-    .unknown = "Guava does not know. Build it with layout classic",
-    .big_endian = true,
-    .read = guava_read,
-    .fits = guava_fits,
-    .header = guava_header,
-};
+#define GUAVA_FORMAT(format_name, format_layout, older_layout, unknown_layout)                     \
+    {                                                                                              \
+        .name = format_name, .layout = &format_layout, .older = older_layout,                      \
+        .unknown = unknown_layout, .system = "Guava", .advice = BLOOM_WRITE_TO,                    \
+        .big_endian = true, .read = guava_read, .fits = guava_fits, .header = guava_header,        \
+    }
 
-const struct bloom_exchange bloom_exchange_guava_utf16 = {
-    .name = "guava-utf16",
-    .layout = &bloom_layout_classic_utf16,
-    .unknown = "Guava does not know by this funnel. Build it with layout classic-utf16",
-    .big_endian = true,
-    .read = guava_read,
-    .fits = guava_fits,
-    .header = guava_header,
-};
+const struct bloom_exchange bloom_exchange_guava =
+    GUAVA_FORMAT("guava", bloom_layout_classic, &bloom_layout_classic32,
+                 "Guava does not know. Build it with layout classic");
+const struct bloom_exchange bloom_exchange_guava_utf16 =
+    GUAVA_FORMAT("guava-utf16", bloom_layout_classic_utf16, NULL,
+                 "Guava does not know by this funnel. Build it with layout classic-utf16");

@@ -150,36 +150,23 @@ enum {
 static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
     0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
 
-/* The number of bits before it is rounded to a power of two: 8 n / -ln(z). z is the share of zeros
- * that a word may have, 1 - p^(1/8), computed as 1 - e^(-ln(1/p) / 8). */
-static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
-    struct bloom_rounded log = bloom_rounded_log(bloom_rounded_double(shape->rate));
-    log.exponent -= 3;
-    struct bloom_rounded keys = bloom_rounded_integer(bloom_foreign_keys(shape));
-    keys.exponent += 3;
-    return bloom_rounded_over(keys, bloom_rounded_log(bloom_rounded_share(log)));
-}
-
-/* Sizes a filter as every writer of Parquet does. Its bits are a power of two. */
+/* Sizes a filter as every writer of Parquet does: the power of two that is not below 8 n / -ln(z),
+ * where z is the share of zeros that a word may have, 1 - p^(1/8). Because of the power of two the
+ * last digits do not matter, in which machines differ. */
 static bool parquet_size(struct bloom_shape *shape, bloom_problem problem) {
-    uint64_t wanted = bloom_rounded_floor(parquet_bits(shape));
-    uint64_t bits = PARQUET_BITS_LEAST;
-    while (bits < wanted && bits < PARQUET_BITS_MOST)
-        bits *= 2;
-    shape->bits = bits;
-    shape->probes = PARQUET_WORDS;
+    const double wanted = PARQUET_WORDS * (double)bloom_foreign_keys(shape) /
+                          -log(1 - pow(shape->rate, 1.0 / PARQUET_WORDS));
     (void)problem;
+    shape->probes = PARQUET_WORDS;
+    shape->bits = PARQUET_BITS_LEAST;
+    while ((double)shape->bits < floor(wanted) && shape->bits < PARQUET_BITS_MOST)
+        shape->bits *= 2;
     return true;
 }
 
-static bool parquet_valid(const struct bloom_shape *shape, bloom_problem problem) {
-    if (shape->probes == PARQUET_WORDS && shape->bits <= PARQUET_BITS_MAXIMUM &&
-        (shape->extra[0] | shape->extra[1]) == 0)
-        return true;
-    return bloom_fail(problem,
-                      "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further "
-                      "parameters" BLOOM_MADE_WRONGLY,
-                      shape->layout->name);
+static bool parquet_valid(const struct bloom_shape *shape) {
+    return shape->probes == PARQUET_WORDS && shape->bits <= PARQUET_BITS_MAXIMUM &&
+           (shape->extra[0] | shape->extra[1]) == 0;
 }
 
 /* With half as many blocks a key is in block floor(block / 2), with the same bits. */

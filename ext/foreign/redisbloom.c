@@ -147,12 +147,9 @@ static bool redisbloom_is_of_redis(const struct bloom_shape *shape) {
            redisbloom_probes(bloom_rounded_double(stored)) == shape->probes;
 }
 
-static bool redisbloom_valid(const struct bloom_shape *shape, bloom_problem problem) {
-    if ((shape->extra[0] >> 33) == 0)
-        return true;
-    return bloom_fail(
-        problem,
-        "is invalid: its header has options that RedisBloom does not know" BLOOM_MADE_WRONGLY);
+/* There are no further options. */
+static bool redisbloom_valid(const struct bloom_shape *shape) {
+    return shape->extra[0] >> 33 == 0;
 }
 
 static inline uint64_t redisbloom_step(struct bloom_walk *walk) {
@@ -192,42 +189,15 @@ enum {
     REDIS_NONSCALING = 13
 };
 
-/* Reads the header of one link, and returns true when RedisBloom writes such headers. The length is
- * not checked. */
-static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
-                            bloom_problem problem) {
-    uint64_t size = bloom_load64(bytes + REDIS_AT_BYTES);
-    bool scaling = bloom_load32(bytes + REDIS_AT_OPTIONS) == REDIS_SCALING;
-    shape->probes = bloom_load32(bytes + REDIS_AT_PROBES);
-    shape->bits = bloom_load64(bytes + REDIS_AT_BITS);
-    shape->capacity = bloom_load64(bytes + REDIS_AT_CAPACITY);
-    shape->extra[0] = bloom_load32(bytes + REDIS_AT_GROWTH) | (scaling ? 0 : REDISBLOOM_NONSCALING);
-    shape->extra[1] = bloom_load64(bytes + REDIS_AT_BITS_PER_KEY);
-    shape->rate = bloom_double_of_bits(bloom_load64(bytes + REDIS_AT_RATE));
-    if (scaling)
-        shape->rate *= 2;
-    if (size > 0 && size <= BLOOM_BITS_MAXIMUM / 8 && shape->bits == 8 * size &&
-        shape->bits % BLOOM_WORD_BITS == 0 && bytes[REDIS_AT_POWER] == 0 &&
-        bloom_load64(bytes) == bloom_load64(bytes + REDIS_AT_LINK_SIZE) &&
-        shape->capacity <= BLOOM_CAPACITY_MAXIMUM && bloom_shape_probes_fit(shape) &&
-        shape->rate < 1 && redisbloom_is_of_redis(shape))
-        return true;
-    char number[BLOOM_NUMBER_SIZE];
-    return bloom_fail(problem,
-                      "are damaged: their header says %" PRIu64 " keys, rate %s, %" PRIu32
-                      " hashes and %" PRIu64 " bits in %" PRIu64
-                      " bytes, which no filter of RedisBloom has. Dump it again with BF.SCANDUMP",
-                      shape->capacity, bloom_number_text(number, shape->rate, 6), shape->probes,
-                      shape->bits, size);
-}
-
 static bool redis_read(struct bloom_foreign *filter, bloom_problem problem) {
-    if (!bloom_foreign_has_header(filter, REDIS_HEADER_BYTES, "RedisBloom filter",
-                                  "Join all chunks of BF.SCANDUMP", problem))
+    struct bloom_shape *shape = &filter->shape;
+    const uint8_t *bytes = filter->bytes;
+    if (!bloom_foreign_has_header(filter, REDIS_HEADER_BYTES, problem))
         return false;
-    uint32_t links = bloom_load32(filter->bytes + REDIS_AT_LINKS);
-    uint32_t options = bloom_load32(filter->bytes + REDIS_AT_OPTIONS);
-    if (options != REDIS_SCALING && options != REDIS_NONSCALING)
+    uint32_t links = bloom_load32(bytes + REDIS_AT_LINKS);
+    uint32_t options = bloom_load32(bytes + REDIS_AT_OPTIONS);
+    bool scaling = options == REDIS_SCALING;
+    if (!scaling && options != REDIS_NONSCALING)
         return bloom_fail(
             problem,
             "are not a filter of RedisBloom 2.2 or newer: their header says options %" PRIu32
@@ -239,9 +209,22 @@ static bool redis_read(struct bloom_foreign *filter, bloom_problem problem) {
                           " filters in a chain, and only one can be read. Reserve room for "
                           "all keys with BF.RESERVE, so that there is one",
                           links);
-    return redis_read_link(&filter->shape, filter->bytes, problem) &&
-           bloom_foreign_has_row(filter, REDIS_HEADER_BYTES,
-                                 "Join exactly the chunks of BF.SCANDUMP", problem);
+    shape->probes = bloom_load32(bytes + REDIS_AT_PROBES);
+    shape->capacity = bloom_load64(bytes + REDIS_AT_CAPACITY);
+    shape->extra[0] = bloom_load32(bytes + REDIS_AT_GROWTH) | (scaling ? 0 : REDISBLOOM_NONSCALING);
+    shape->extra[1] = bloom_load64(bytes + REDIS_AT_BITS_PER_KEY);
+    shape->rate = bloom_double_of_bits(bloom_load64(bytes + REDIS_AT_RATE));
+    if (scaling)
+        shape->rate *= 2;
+    uint64_t bits = bloom_load64(bytes + REDIS_AT_BITS);
+    const bool is_of_redis = bits % BLOOM_WORD_BITS == 0 &&
+                             bits / 8 == bloom_load64(bytes + REDIS_AT_BYTES) &&
+                             bytes[REDIS_AT_POWER] == 0 &&
+                             bloom_load64(bytes) == bloom_load64(bytes + REDIS_AT_LINK_SIZE) &&
+                             shape->capacity <= BLOOM_CAPACITY_MAXIMUM && shape->rate < 1 &&
+                             redisbloom_is_of_redis(shape);
+    return bloom_foreign_numbers(filter, shape->probes, bits, is_of_redis, problem) &&
+           bloom_foreign_has_row(filter, REDIS_HEADER_BYTES, problem);
 }
 
 static bool redis_fits(const struct bloom_shape *shape, bloom_problem problem) {
@@ -278,6 +261,8 @@ const struct bloom_exchange bloom_exchange_redisbloom = {
     .name = "redisbloom",
     .layout = &bloom_layout_redisbloom,
     .unknown = "RedisBloom does not know. Build it with layout redisbloom",
+    .system = "RedisBloom",
+    .advice = "Join exactly the chunks of BF.SCANDUMP, the first one first",
     .read = redis_read,
     .fits = redis_fits,
     .header = redis_header,

@@ -102,25 +102,13 @@ static const struct bloom_hashing HASHING_SPARK = {
 
 enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8 };
 
-static bool spark_valid_bits(const struct bloom_shape *shape, bloom_problem problem) {
-    if (shape->bits <= BLOOM_FOREIGN_JAVA_BITS)
-        return true;
-    return bloom_fail(problem,
-                      "is invalid: layout %s has at most 2^31 - 1 words" BLOOM_MADE_WRONGLY,
-                      shape->layout->name);
+static bool spark1_valid(const struct bloom_shape *shape) {
+    return shape->bits <= BLOOM_FOREIGN_JAVA_BITS && (shape->extra[0] | shape->extra[1]) == 0;
 }
 
-static bool spark1_valid(const struct bloom_shape *shape, bloom_problem problem) {
-    if ((shape->extra[0] | shape->extra[1]) == 0)
-        return spark_valid_bits(shape, problem);
-    return bloom_fail(problem, "is invalid: layout spark1 has no seed" BLOOM_MADE_WRONGLY);
-}
-
-static bool spark2_valid(const struct bloom_shape *shape, bloom_problem problem) {
-    if (shape->extra[0] <= UINT32_MAX && shape->extra[1] == 0)
-        return spark_valid_bits(shape, problem);
-    return bloom_fail(problem,
-                      "is invalid: layout spark2 has a seed of 32 bits" BLOOM_MADE_WRONGLY);
+static bool spark2_valid(const struct bloom_shape *shape) {
+    return shape->bits <= BLOOM_FOREIGN_JAVA_BITS && shape->extra[0] <= UINT32_MAX &&
+           shape->extra[1] == 0;
 }
 
 /* The low 32 bits as a signed number, in two's complement of 64 bits. */
@@ -141,29 +129,15 @@ static inline uint64_t spark2_step(struct bloom_walk *walk) {
 BLOOM_WALK_MEMBERS(spark1, 1, bloom_walk32_begin, bloom_walk32_step);
 BLOOM_WALK_MEMBERS(spark2, 1, spark2_begin, spark2_step);
 
-const struct bloom_layout bloom_layout_spark1 = {
-    .name = "spark1",
-    .hashing = &HASHING_SPARK,
-    .number = SPARK1_NUMBER,
-    .hash_words = 1,
-    .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
-    .bits_multiple = BLOOM_WORD_BITS,
-    .size = bloom_foreign_size_as_guava,
-    .valid = spark1_valid,
-    BLOOM_WALK_LAYOUT(spark1),
-};
+#define SPARK_LAYOUT(layout_name, layout_number, members)                                          \
+    {                                                                                              \
+        .name = layout_name, .hashing = &HASHING_SPARK, .number = layout_number, .hash_words = 1,  \
+        .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM, .bits_multiple = BLOOM_WORD_BITS,          \
+        .size = bloom_foreign_size_as_guava, .valid = members##_valid, BLOOM_WALK_LAYOUT(members)  \
+    }
 
-const struct bloom_layout bloom_layout_spark2 = {
-    .name = "spark2",
-    .hashing = &HASHING_SPARK,
-    .number = SPARK2_NUMBER,
-    .hash_words = 1,
-    .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
-    .bits_multiple = BLOOM_WORD_BITS,
-    .size = bloom_foreign_size_as_guava,
-    .valid = spark2_valid,
-    BLOOM_WALK_LAYOUT(spark2),
-};
+const struct bloom_layout bloom_layout_spark1 = SPARK_LAYOUT("spark1", SPARK1_NUMBER, spark1);
+const struct bloom_layout bloom_layout_spark2 = SPARK_LAYOUT("spark2", SPARK2_NUMBER, spark2);
 
 /* The last four bytes of a header are the number of words. */
 enum { SPARK_AT_PROBES = 4, SPARK_AT_SEED = 8, SPARK1_HEADER_BYTES = 12, SPARK2_HEADER_BYTES = 16 };
@@ -181,23 +155,14 @@ static bool spark_read(struct bloom_foreign *filter, bloom_problem problem) {
             "version %" PRIu32 ", but known are 1 and 2. Write the filter with "
             "BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, version);
-    if (!bloom_foreign_has_header(filter, header, "Spark filter",
-                                  "Store all that BloomFilter.writeTo writes", problem))
+    if (!bloom_foreign_has_header(filter, header, problem))
         return false;
-    uint32_t probes = bloom_load32_big(bytes + SPARK_AT_PROBES);
-    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM)
-        return bloom_fail(problem,
-                          "say %" PRId64
-                          " hashes per key, which must be 1 to %d. Write the filter again "
-                          "with BloomFilter.writeTo",
-                          bloom_signed32(probes), BLOOM_FOREIGN_PROBES_MAXIMUM);
-    filter->shape.probes = probes;
     if (version == 1)
         filter->shape.layout = &bloom_layout_spark1;
     else
         filter->shape.extra[0] = bloom_load32_big(bytes + SPARK_AT_SEED);
-    return bloom_foreign_has_java_row(filter, header, "Spark", problem) &&
-           bloom_foreign_probes_fit(filter, problem);
+    return bloom_foreign_has_java_row(filter, header, bloom_load32_big(bytes + SPARK_AT_PROBES),
+                                      problem);
 }
 
 static uint64_t spark_header(const struct bloom_shape *shape, const uint8_t *payload,
@@ -219,6 +184,8 @@ const struct bloom_exchange bloom_exchange_spark = {
     .older = &bloom_layout_spark1,
     .unknown =
         "Spark does not know. Build it with layout spark1, or spark2 for Spark 4.1 and newer",
+    .system = "Spark",
+    .advice = BLOOM_WRITE_TO,
     .big_endian = true,
     .read = spark_read,
     .header = spark_header,

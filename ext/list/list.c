@@ -104,12 +104,6 @@ bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url
                            list_other(span) == LIST_PLAIN && !list_is_range(span));
 }
 
-bool bloom_list_is_line(const uint8_t *text, size_t length) {
-    struct list_state state = {.begun = true};
-    struct list_span line = list_without_spaces((struct list_span){text, text + length});
-    return line.at < line.end && (list_narrow(&state, &line) != LIST_PLAIN || list_has(line, '['));
-}
-
 /* Returns the form of an entry whose key is known: some rules are for one page only. */
 static enum list_form list_page(const struct bloom_list *list, enum list_form form) {
     return form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/' ? LIST_ADBLOCK_PAGE
@@ -172,21 +166,8 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
 }
 
 /* Returns what bytes are that are not text in UTF-8, and what to do, as bloom_list_begin; NULL for
- * text.
- *
- * Compressed files begin as their formats prescribe (RFC 1952, RFC 8878, and the notes of PKWARE,
- * bzip2 and xz). Nearly all other binary files have a zero byte early on. */
+ * text. Nearly all binary files have a zero byte early on. */
 static const char *list_no_text(const uint8_t *bytes, size_t length) {
-    static const struct {
-        const char *start, *what;
-    } COMPRESSED[] = {
-        {"BZh", "compressed with bzip2. Unpack it first, as with bunzip2"},
-        {"\xfd"
-         "7zXZ",
-         "compressed with xz. Unpack it first, as with unxz"},
-        {"\x28\xb5\x2f\xfd", "compressed with zstd. Unpack it first, as with unzstd"},
-        {"PK\x03\x04", "a zip archive. Unpack it first, as with unzip"},
-    };
     enum { EARLY = 512 };
     const bool zeros_follow = length >= 4 && bytes[0] != 0 && bytes[1] == 0; /* as in UTF-16 */
     const bool zeros_lead = length >= 4 && bytes[0] == 0 && bytes[1] != 0;
@@ -195,26 +176,20 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
                                          (zeros_lead && bytes[2] == 0 && bytes[3] != 0));
     if (coded != NULL)
         return coded;
-    for (size_t i = 0; i < sizeof COMPRESSED / sizeof *COMPRESSED; i++)
-        if (length >= strlen(COMPRESSED[i].start) &&
-            memcmp(bytes, COMPRESSED[i].start, strlen(COMPRESSED[i].start)) == 0)
-            return COMPRESSED[i].what;
     struct list_span early = {bytes, bytes + (length < EARLY ? length : EARLY)};
     if (list_has(early, 0))
-        return "binary, with a zero byte near its beginning. Give the text of a list";
+        return "binary, with a zero byte near its beginning. Unpack it if it is compressed, and "
+               "give the text of a list";
     early.at += list_begins(early, LIST_MARK) ? strlen(LIST_MARK) : 0;
     early = list_without_spaces(early);
-    uint8_t first = early.at < early.end ? *early.at++ : '\0';
+    const uint8_t first = early.at < early.end ? *early.at++ : '\0';
     early = list_without_spaces(early);
-    uint8_t second = early.at < early.end ? *early.at : '\0';
+    const uint8_t second = early.at < early.end ? *early.at : '\0';
     if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
         return "HTML or XML. Give the text of a list, as its publisher offers it for download";
-    if (first == '[' && second == '"')
+    if (first == '{' || (first == '[' && strchr("\"{[", second) != NULL && second != '\0'))
         return "JSON. Make each entry a line, as SELECT group_concat(value, char(10)) FROM "
-               "json_each(text) does";
-    if (first == '{' || (first == '[' && (second == '{' || second == '[')))
-        return "JSON. Make each URL a line, as SELECT group_concat(value, char(10)) FROM "
-               "json_tree(text) WHERE key = 'url' does";
+               "json_each(text) does, or json_tree(text) WHERE key = 'url'";
     return NULL;
 }
 

@@ -49,10 +49,6 @@ struct bloom_list_entry {
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key);
 
-/* Returns true if a text without a host looks like a line of a list, and not like a URL that has no
- * host, such as mailto:. */
-bool bloom_list_is_line(const uint8_t *text, size_t length);
-
 /* Begins to read a text, which must outlast the list. Returns NULL on success. If the bytes are not
  * text in UTF-8, it returns what they are and what to do, to follow "the text is". */
 const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length);

@@ -129,7 +129,6 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
  * The caller reports an interrupt. */
 static bool succeeded(sqlite3_context *context, enum bloom_built built,
                       const struct bloom_builder *builder, const char *problem) {
-    const struct bloom_shape *shape = &builder->shape;
     switch (built) {
     case BLOOM_BUILT:
         return true;
@@ -137,17 +136,11 @@ static bool succeeded(sqlite3_context *context, enum bloom_built built,
         sqlite3_result_error_nomem(context);
         return false;
     case BLOOM_BUILD_NO_SEED:
-        bloom_sql_error(
-            context,
-            "cannot make a filter of layout %s, because the keys were chosen against it. Give %s "
-            "salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
-            shape->layout->name, shape->keying.salted ? "another" : "a", shape->layout->name);
-        return false;
     case BLOOM_BUILD_REFUSED:
         bloom_sql_error(context, "%s", problem);
         return false;
     default: /* BLOOM_BUILD_TOO_LONG */
-        bloom_sql_error_length(context, shape->layout, builder->needed);
+        bloom_sql_error_length(context, builder->shape.layout, builder->needed);
         return false;
     }
 }

@@ -32,22 +32,16 @@ void bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite
         sqlite3_result_error_nomem(context);
 }
 
-/* Fails the function for a value that n, p or the like cannot be. advice is for a value that does
- * not look like another argument or like a number. */
+/* Fails the function for a value that n, p or the like cannot be. */
 static void refuse_number(sqlite3_context *context, const char *name, sqlite3_value *value,
                           const char *advice) {
     char subject[16];
-    const uint8_t *text;
-    uint64_t length;
     sqlite3_snprintf(sizeof subject, subject, "%s is", name);
     if (sqlite3_value_type(value) == SQLITE_FLOAT && strcmp(name, "n") == 0 &&
         sqlite3_value_double(value) > 0 && sqlite3_value_double(value) < 1)
         advice = "Give n before p";
-    if (sqlite3_value_type(value) == SQLITE_TEXT && bloom_sql_text(value, &text, &length))
-        advice = memchr(text, '=', (size_t)length) != NULL ||
-                         bloom_layout_by_name((const char *)text, (size_t)length) != NULL
-                     ? "Give n and p before the options, as in 1000, 0.01, 'counting'"
-                     : "Give a number, not text";
+    if (sqlite3_value_type(value) == SQLITE_TEXT)
+        advice = "Give a number, not text. Options come after n and p";
     bloom_sql_error_value(context, subject, value, advice);
 }
 
@@ -112,39 +106,20 @@ static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
     return BLOOM_STORED;
 }
 
-/* The same for an argument of a function. */
-static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *context,
-                                                          sqlite3_value *value,
-                                                          struct bloom_stored *filter,
-                                                          bloom_problem problem) {
+bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
+                      struct bloom_stored *filter) {
     struct bloom_registration *registration = sqlite3_user_data(context);
+    bloom_problem problem;
     int type = sqlite3_value_type(value);
     const struct bloom_stored *pinned =
         type == SQLITE_NULL ? bloom_sql_recent_pin(registration, value) : NULL;
-    return read_stored(type, value, pinned, &registration->recent_header, filter, problem);
-}
-
-bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
-                      struct bloom_stored *filter) {
-    bloom_problem problem;
-    enum bloom_stored_kind kind = read_stored_argument(context, value, filter, problem);
+    enum bloom_stored_kind kind =
+        read_stored(type, value, pinned, &registration->recent_header, filter, problem);
     if (kind == BLOOM_STORED_NO_MEMORY)
         sqlite3_result_error_nomem(context);
     else if (kind == BLOOM_STORED_NOT)
         bloom_sql_error(context, "argument %d %s", position, problem);
     return kind == BLOOM_STORED;
-}
-
-bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **arguments,
-                                 struct bloom_stored *filter) {
-    bloom_problem problem;
-    if (read_stored_argument(context, arguments[0], filter, problem) == BLOOM_STORED)
-        return true;
-    if (read_stored_argument(context, arguments[1], filter, problem) != BLOOM_STORED)
-        return bloom_sql_filter(context, 1, arguments[0], filter);
-    bloom_sql_error(context, "argument 2 is a filter and argument 1 is not. Give the filter first, "
-                             "then the key");
-    return false;
 }
 
 enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
@@ -304,8 +279,8 @@ bool bloom_sql_skip_key(sqlite3_context *context, int position, sqlite3_value *v
     if (kind == BLOOM_KEY_NO_MEMORY || bloom_sql_describe(found, value) == NULL)
         sqlite3_result_error_nomem(context);
     else if (shape->keying.rule != NULL)
-        bloom_sql_error(context, "%s (argument %d) is not a URL. %s", found, position,
-                        bloom_sql_no_key_advice(value));
+        bloom_sql_error(context, "%s (argument %d) is not a URL. " BLOOM_NO_KEY_ADVICE, found,
+                        position);
     else
         bloom_sql_error(context,
                         "argument %d is %s, but the keys of layout %s are %s. Convert it with "

@@ -83,11 +83,6 @@ bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layou
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter);
 
-/* The same for the first of two arguments, of which the other one is a key. If the two were
- * swapped, the message says so. */
-bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **arguments,
-                                 struct bloom_stored *filter);
-
 /* Reads a value of type TEXT. Only lack of memory is an error. */
 bool bloom_sql_text_argument(sqlite3_context *context, sqlite3_value *value,
                              struct bloom_text *text);

@@ -3,7 +3,7 @@
 #ifndef BLOOM_SQLITE_PINS_H
 #define BLOOM_SQLITE_PINS_H
 
-#include "filter/hashes.h"
+#include "filter/key_set.h"
 #include "sqlite/connection.h"
 
 /* The types of both as pointer values. They are fixed once the first connection is open. */

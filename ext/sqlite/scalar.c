@@ -4,6 +4,7 @@
 #include "sqlite/functions.h"
 
 #include "base/version.h"
+#include "filter/builder.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +16,7 @@ void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **argument
         bloom_sql_offers(context, shape.layout, shape.layout->add != NULL, "choose n for",
                          shape.layout->advice) &&
         bloom_sql_check_length(context, &shape))
-        bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
+        bloom_sql_result_filter(context, &shape, bloom_filter_new(&shape, &bloom_sql_memory));
 }
 
 /* bloom_new_bits(m, k) returns an empty classic filter of exactly m bits and k hashes. */
@@ -29,7 +30,7 @@ void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arg
         return;
     shape.probes = (uint32_t)probes;
     if (bloom_sql_check_length(context, &shape))
-        bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
+        bloom_sql_result_filter(context, &shape, bloom_filter_new(&shape, &bloom_sql_memory));
 }
 
 /* bloom_size(n [, p [, options]]) returns how many bytes bloom_new would return. It ignores the
@@ -45,7 +46,7 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)count;
-    if (!bloom_sql_filter_before_key(context, arguments, &filter))
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
     const struct bloom_layout *layout = filter.shape.layout;
     if (!bloom_sql_offers(context, layout, layout->add != NULL, "add keys to", layout->advice))
@@ -68,7 +69,7 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
     uint8_t found[BLOOM_RULE_KEYS_MAXIMUM];
     unsigned keys;
     (void)count;
-    if (!bloom_sql_filter_before_key(context, arguments, &filter))
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
     const struct bloom_shape *shape = &filter.shape;
     const uint8_t *payload = bloom_stored_payload(&filter);
@@ -108,7 +109,7 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)count;
-    if (!bloom_sql_filter_before_key(context, arguments, &filter))
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
     const struct bloom_layout *layout = filter.shape.layout;
     if (!offers_counts(context, layout, "remove keys from"))
@@ -157,7 +158,7 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
         return;
     }
     const struct bloom_shape converted = bloom_counting_as_blocked(shape);
-    uint8_t *made = bloom_sql_new_filter(&converted);
+    uint8_t *made = bloom_filter_new(&converted, &bloom_sql_memory);
     if (made != NULL)
         bloom_counting_convert(shape, bloom_stored_payload(&filter),
                                made + bloom_header_bytes(&converted));
@@ -193,7 +194,7 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
 static void count_of_key(sqlite3_context *context, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (!bloom_sql_filter_before_key(context, arguments, &filter) ||
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter) ||
         !offers_counts(context, filter.shape.layout, "count single keys of"))
         return;
     enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);

@@ -109,25 +109,11 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
                : bloom_ruled_keys(shape, text, (size_t)length, &bloom_sql_memory, words, count);
 }
 
-const char *bloom_sql_no_key_advice(sqlite3_value *value) {
-    const int type = sqlite3_value_type(value);
-    const uint8_t *text;
-    uint64_t length;
-    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
-        return "Give the column that has the URLs";
-    bloom_sql_bytes(value, &text, &length); /* it was read before, so there is memory */
-    return bloom_key_rule_advice(text, (size_t)length);
-}
-
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying) {
     if (keying->rule != NULL)
         sqlite3_str_appendf(json, ",\"key\":\"%s\"", keying->rule->name);
     if (keying->salted)
         sqlite3_str_appendall(json, ",\"salted\":true");
-}
-
-uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape) {
-    return bloom_filter_new(shape, &bloom_sql_memory);
 }
 
 uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter) {

@@ -62,10 +62,7 @@ enum bloom_stored_kind { BLOOM_STORED, BLOOM_STORED_NOT, BLOOM_STORED_NO_MEMORY 
 enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
                                         struct bloom_stored *filter, bloom_problem problem);
 
-/* Returns an empty filter of that shape, from sqlite3_malloc64; NULL: no memory. */
-uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
-
-/* Returns a copy of a filter, likewise. */
+/* Returns a copy of a filter, from sqlite3_malloc64; NULL: no memory. */
 uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
 
 /* Makes bytes from sqlite3_malloc64 the function's result and hands them over to SQLite. NULL: no
@@ -93,8 +90,11 @@ enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
-/* Returns what to do about a value for which the key rule has no key to add. */
-const char *bloom_sql_no_key_advice(sqlite3_value *value);
+/* What to do about a value for which the key rule has no key to add. */
+#define BLOOM_NO_KEY_ADVICE                                                                        \
+    "Read a block list with bloom_list, and leave out other text with WHERE bloom_url(key) IS "    \
+    "NOT "                                                                                         \
+    "NULL"
 
 /* Appends a keying to a JSON object: ,"key":"url","salted":true, or nothing. */
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying);

@@ -10,7 +10,7 @@
 #ifndef BLOOM_TABLE_KEYS_H
 #define BLOOM_TABLE_KEYS_H
 
-#include "filter/hashes.h"
+#include "filter/key_set.h"
 #include "table/chunks.h"
 
 /* Sets *found to whether any of `count` keys is probably in. The words of each key follow those of

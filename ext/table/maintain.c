@@ -3,6 +3,7 @@
  * first layer has bytes, and SQLITE_LIMIT_LENGTH bounds that. */
 #include "table/maintain.h"
 
+#include "filter/builder.h"
 #include "sqlite/message.h"
 
 #include <math.h>
@@ -67,7 +68,7 @@ static int collect(struct bloom_chunks *chunks, bool newest_only, const char *re
             "the filter needs %llu bytes, but values of this connection are limited to %d bytes. "
             "Query the table itself",
             (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
-    *bytes = code == SQLITE_OK ? bloom_sql_new_filter(shape) : NULL;
+    *bytes = code == SQLITE_OK ? bloom_filter_new(shape, &bloom_sql_memory) : NULL;
     if (*bytes == NULL)
         return code == SQLITE_OK ? SQLITE_NOMEM : code;
     collection.payload = *bytes + bloom_header_bytes(shape);

@@ -485,8 +485,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     case BLOOM_KEY_FOREIGN: /* by a rule: without one the layouts of tables take every key */
         return bloom_sql_describe(found_words, value) == NULL
                    ? SQLITE_NOMEM
-                   : table_error(table, "%s is not a URL. %s", found_words,
-                                 bloom_sql_no_key_advice(value));
+                   : table_error(table, "%s is not a URL. " BLOOM_NO_KEY_ADVICE, found_words);
     case BLOOM_KEY_NULL:
         if (bloom_sql_pinned_hashes(table->database.connection, value) != NULL)
             return refuse_set(table);

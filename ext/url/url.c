@@ -399,10 +399,6 @@ static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_
     return true;
 }
 
-uint64_t bloom_url_room(size_t length) {
-    return BLOOM_URL_ROOM(length);
-}
-
 void bloom_url_lower(uint8_t *text, size_t length) {
     for (size_t i = 0; i < length; i++)
         text[i] = url_lower(text[i]);
@@ -420,7 +416,7 @@ bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length,
     }
     /* The end of the room. What is written at its beginning never reaches it, because no byte of
      * path and query becomes more than three, and the host has room of its own. */
-    uint8_t *scratch = text + (size_t)(bloom_url_room(length) - length);
+    uint8_t *scratch = text + (size_t)(BLOOM_URL_ROOM(length) - length);
     const enum url_opening opening = url_open(&opened, bytes, length, text, scratch);
     if (opening == URL_OPENED)
         return url_parse_opened(url, &opened, text, scratch);

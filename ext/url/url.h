@@ -45,9 +45,6 @@ struct bloom_url_key {
  * has at most 3 * length + 256, because a name may become longer, but not as long as that. */
 #define BLOOM_URL_ROOM(length) (4 * (uint64_t)(length) + 320)
 
-/* The same as a function. */
-uint64_t bloom_url_room(size_t length);
-
 /* Parses a URL of length bytes and writes its canonical text into text, which has room for
  * BLOOM_URL_ROOM and does not overlap bytes. bytes may be NULL if length is 0. Returns false if
  * there is no host. Then text is undefined. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static uint8_t *room_for(size_t size) {
-    uint8_t *room = malloc((size_t)bloom_url_room(size));
+    uint8_t *room = malloc((size_t)BLOOM_URL_ROOM(size));
     if (room == NULL)
         abort();
     return room;

@@ -6,7 +6,6 @@
 #include "inverse_hash.h"
 #include "library_test.h"
 
-#include "filter/hashes.h"
 #include "filter/key_set.h"
 #include "shorthand.h"
 

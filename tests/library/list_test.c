@@ -35,7 +35,7 @@ static unsigned read_list(const void *bytes, size_t length, unsigned *entries) {
             continue;
         struct bloom_url url;
         uint8_t *key = copy_exactly(entry.key, entry.key_bytes);
-        uint8_t *room = allocate_exactly((size_t)bloom_url_room(entry.key_bytes));
+        uint8_t *room = allocate_exactly((size_t)BLOOM_URL_ROOM(entry.key_bytes));
         keys++;
         assert_true(bloom_url_parse(&url, key, entry.key_bytes, room));
         assert_true(bloom_list_takes(key, entry.key_bytes, &url, room));

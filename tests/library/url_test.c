@@ -17,7 +17,7 @@ struct parsed {
 static struct parsed parse(const void *bytes, size_t length) {
     struct parsed parsed = {0};
     uint8_t *copy = copy_exactly(bytes, length);
-    uint8_t *room = allocate_exactly((size_t)bloom_url_room(length));
+    uint8_t *room = allocate_exactly((size_t)BLOOM_URL_ROOM(length));
     parsed.has_host = bloom_url_parse(&parsed.url, copy, length, room);
     free(copy);
     if (parsed.has_host) {
@@ -559,7 +559,7 @@ static void megabytes(void) {
          "%2e%2e/", "A"}};
     enum { LENGTH = 1 << 20 };
     uint8_t *bytes = malloc(LENGTH + 10);
-    uint8_t *room = malloc((size_t)bloom_url_room(LENGTH + 10));
+    uint8_t *room = malloc((size_t)BLOOM_URL_ROOM(LENGTH + 10));
     struct bloom_url_key found[BLOOM_URL_KEYS_MOST];
     assert_non_null(bytes);
     assert_non_null(room);

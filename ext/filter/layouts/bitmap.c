@@ -23,17 +23,9 @@ static bool bitmap_size(struct bloom_shape *shape, bloom_problem problem) {
     return true;
 }
 
-static bool bitmap_valid(const struct bloom_shape *shape, bloom_problem problem) {
-    char rate[BLOOM_NUMBER_SIZE];
-    if ((shape->extra[0] | shape->extra[1]) != 0)
-        return bloom_fail(problem, "is invalid: bytes 40 to 55 of its header are zeros in layout "
-                                   "bitmap" BLOOM_MADE_WRONGLY);
-    if (shape->capacity == shape->bits && shape->rate == 0)
-        return true;
-    return bloom_fail(problem,
-                      "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
-                      " bits, but layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
-                      shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
+static bool bitmap_valid(const struct bloom_shape *shape) {
+    return shape->capacity == shape->bits && shape->rate == 0 &&
+           (shape->extra[0] | shape->extra[1]) == 0;
 }
 
 static bool bitmap_check(const struct bloom_shape *shape, const uint8_t *payload,

@@ -272,22 +272,14 @@ static bool fuse_size(struct bloom_shape *shape, bloom_problem problem) {
 }
 
 /* Every place of every key must be within the payload. How w follows from p is for writers. */
-static bool fuse_valid(const struct bloom_shape *shape, bloom_problem problem) {
+static bool fuse_valid(const struct bloom_shape *shape) {
     uint32_t width = fuse_width(shape), segment_log = fuse_segment_log(shape);
     uint64_t segments = fuse_segments(shape);
-    bool valid = shape->probes == FUSE_PLACES && width >= 1 && width <= FUSE_WIDTH_MAXIMUM &&
-                 segment_log >= FUSE_SEGMENT_LOG_MINIMUM &&
-                 segment_log <= FUSE_SEGMENT_LOG_MAXIMUM && segments >= 1 &&
-                 segments <= UINT32_MAX >> segment_log &&
-                 (segments + FUSE_PLACES - 1) << segment_log <= UINT32_MAX &&
-                 ((segments + FUSE_PLACES - 1) << segment_log) * width == shape->bits;
-    if (!valid)
-        bloom_fail(problem,
-                   "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32
-                   " numbers of %" PRIu32 " bits, which is not what layout fuse has for %" PRIu64
-                   " bits" BLOOM_MADE_WRONGLY,
-                   segments, segment_log, width, shape->bits);
-    return valid;
+    return shape->probes == FUSE_PLACES && width >= 1 && width <= FUSE_WIDTH_MAXIMUM &&
+           segment_log >= FUSE_SEGMENT_LOG_MINIMUM && segment_log <= FUSE_SEGMENT_LOG_MAXIMUM &&
+           segments >= 1 && segments <= UINT32_MAX >> segment_log &&
+           (segments + FUSE_PLACES - 1) << segment_log <= UINT32_MAX &&
+           ((segments + FUSE_PLACES - 1) << segment_log) * width == shape->bits;
 }
 
 /* ---- Building -------------------------------------------------------------------------------- */

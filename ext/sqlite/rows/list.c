@@ -44,23 +44,15 @@ static int list_rows_next(struct bloom_rows *rows) {
 }
 
 /* Returns true if a text is the name of a file and not a list, for example 'hosts.txt' instead of
- * readfile('hosts.txt'). Either it is one line that begins like a path. Or it ends like the names
- * of lists (none of these ends is a top-level domain), contains no blank, and does not begin with a
- * scheme or with a host and a slash. */
+ * readfile('hosts.txt'). It ends like the names of lists (none of these ends is a top-level
+ * domain), contains no blank, and does not begin with a scheme or with a host and a slash. */
 static bool is_file_name(const uint8_t *text, size_t length) {
     static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list",
                                        ".lst", ".hosts", ".conf", ".gz"};
-    static const char *const STARTS[] = {"/etc/", "/home/", "/tmp/", "./", "../", "~/", "file:"};
     enum { NAME_MOST = 260 };
     bool ends = false;
     while (length > 0 && text[length - 1] <= ' ')
         length--;
-    for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && length <= NAME_MOST; i++) {
-        size_t start = strlen(STARTS[i]);
-        if (length > start && memcmp(text, STARTS[i], start) == 0 &&
-            memchr(text, '\n', length) == NULL)
-            return true;
-    }
     for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS && length <= NAME_MOST; i++) {
         size_t end = strlen(ENDS[i]);
         ends |= length > end &&

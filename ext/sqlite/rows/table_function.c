@@ -1,9 +1,8 @@
 /* What all table-valued functions have in common.
  *
- * A cursor keeps a copy of its argument, because SQLite hands it over for one call only. The hidden
- * column for the argument returns a counted reference to this copy. In a join the argument of the
- * next outer row is compared with the copy first, because most are equal, and then a filter need
- * not be copied and read again.
+ * A cursor keeps a copy of its argument, because SQLite hands it over for one call only. In a join
+ * the argument of the next outer row is compared with the copy first, because most are equal, and
+ * then a filter need not be copied and read again.
  *
  * All plans with an argument have the same cost and the same number of rows. If a function offered
  * a cheaper plan for key = ?, SQLite 3.47 to 3.54 would answer OR with one run for each branch
@@ -13,23 +12,9 @@
 #include "sqlite/rows/table_function.h"
 
 #include "sqlite/message.h"
-#include "sqlite/pins.h"
 #include "sqlite/poll.h"
 
 #include <string.h>
-
-/* A counted copy of an argument. The cursor has one reference, and each value that SQLite was given
- * has another. A value of a statement is released on the thread that runs the statement, so the
- * count needs no lock. */
-struct bloom_argument {
-    uint64_t references;
-    int type; /* of SQLite: SQLITE_NULL for a pin */
-    struct bloom_kept_pin pin;
-    bool hashed;
-    uint64_t hash[2]; /* of type and bytes: see rows_rowid */
-    size_t length, room;
-    uint8_t bytes[]; /* the eight of a number; a pin has none */
-};
 
 static const struct bloom_table_function *const TABLE_FUNCTIONS[] = {
     &bloom_url_keys_function, &bloom_keys_function,     &bloom_list_function,
@@ -72,19 +57,6 @@ int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
 
 /* Arguments */
 
-static void argument_release(struct bloom_argument *argument) {
-    if (argument == NULL || --argument->references > 0)
-        return;
-    bloom_pin_release(&argument->pin);
-    sqlite3_free(argument);
-}
-
-/* SQLite's destructor of a value that is the bytes of an argument. */
-static void argument_release_bytes(void *bytes) {
-    argument_release((struct bloom_argument *)(void *)((uint8_t *)bytes -
-                                                       offsetof(struct bloom_argument, bytes)));
-}
-
 /* Reads the bytes that tell arguments of one type apart. Returns false if there is no memory. */
 static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], const uint8_t **bytes,
                            size_t *length) {
@@ -114,65 +86,59 @@ static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], co
 }
 
 static void argument_forget(struct bloom_rows *rows) {
-    argument_release(rows->argument);
-    rows->argument = NULL;
+    bloom_pin_release(&rows->pin);
+    rows->pin = (struct bloom_kept_pin){0, NULL};
+    rows->type = 0;
 }
 
 /* Keeps a value. Sets *same if it equals the one before. Returns an SQLite code. */
 static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
-    struct bloom_argument *kept = rows->argument;
     int type = sqlite3_value_type(value), code = SQLITE_OK;
     uint8_t number[8];
     const uint8_t *bytes;
     size_t length, stretch;
     if (!argument_bytes(value, type, number, &bytes, &length))
         return SQLITE_NOMEM;
-    *same = kept != NULL && kept->type == type && kept->length == length &&
-            bloom_pin_is(&kept->pin, value);
+    *same = rows->type == type && rows->length == length && bloom_pin_is(&rows->pin, value);
     for (size_t done = 0; done < length && *same; done += stretch) {
         code = bloom_poll_stretch(rows->database, done, length, &stretch);
         if (code != SQLITE_OK)
             return code;
-        *same = memcmp(kept->bytes + done, bytes + done, stretch) == 0;
+        *same = memcmp(rows->bytes + done, bytes + done, stretch) == 0;
     }
     if (*same)
         return SQLITE_OK;
-    if (kept == NULL || kept->references > 1 || kept->room < length) {
-        argument_release(kept);
-        rows->argument = kept = sqlite3_malloc64(sizeof *kept + length);
-        if (kept == NULL)
+    argument_forget(rows);
+    if (rows->bytes == NULL || rows->room < length) {
+        sqlite3_free(rows->bytes);
+        rows->room = length;
+        rows->bytes = sqlite3_malloc64(length + 1); /* never none, because NULL is lack of memory */
+        if (rows->bytes == NULL)
             return SQLITE_NOMEM;
-        kept->room = length;
-    } else {
-        bloom_pin_release(&kept->pin);
     }
-    kept->references = 1;
-    kept->type = type;
-    kept->pin = bloom_pin_keep(rows->database, value);
-    kept->hashed = false;
-    kept->length = length;
-    rows->bytes = kept->bytes;
-    rows->length = length;
-    code = bloom_polled_copy(rows->database, kept->bytes, bytes, length);
+    code = bloom_polled_copy(rows->database, rows->bytes, bytes, length);
     if (code != SQLITE_OK)
-        argument_forget(rows);
-    return code;
+        return code;
+    rows->type = type;
+    rows->length = length;
+    rows->pin = bloom_pin_keep(rows->database, value);
+    rows->hashed = false;
+    return SQLITE_OK;
 }
 
 /* Makes the argument, as it was given, the value of its column. Returns an SQLite code. A pin is
  * NULL to a comparison, and SQLite compares the argument with the column once more where an OR
  * is before a later table of the join. Then no row would be left, so it is an error. */
 static int argument_result(struct bloom_rows *rows, sqlite3_context *context) {
-    struct bloom_argument *argument = rows->argument;
     sqlite3_int64 integer;
     double real;
-    switch (argument->type) {
+    switch (rows->type) {
     case SQLITE_INTEGER:
-        memcpy(&integer, argument->bytes, sizeof integer);
+        memcpy(&integer, rows->bytes, sizeof integer);
         sqlite3_result_int64(context, integer);
         break;
     case SQLITE_FLOAT:
-        memcpy(&real, argument->bytes, sizeof real);
+        memcpy(&real, rows->bytes, sizeof real);
         sqlite3_result_double(context, real);
         break;
     case SQLITE_NULL:
@@ -180,13 +146,11 @@ static int argument_result(struct bloom_rows *rows, sqlite3_context *context) {
                                      "does to compare it, as with OR in a join. Give the filter "
                                      "without bloom_pin");
     case SQLITE_TEXT:
-        argument->references++;
-        sqlite3_result_text64(context, (const char *)argument->bytes, argument->length,
-                              argument_release_bytes, SQLITE_UTF8);
+        sqlite3_result_text64(context, (const char *)rows->bytes, rows->length, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
         break;
     default:
-        argument->references++;
-        sqlite3_result_blob64(context, argument->bytes, argument->length, argument_release_bytes);
+        sqlite3_result_blob64(context, rows->bytes, rows->length, SQLITE_TRANSIENT);
     }
     return SQLITE_OK;
 }
@@ -274,7 +238,8 @@ static int rows_close(sqlite3_vtab_cursor *base) {
     const struct bloom_table_function *function = function_of(rows);
     if (function->close != NULL)
         function->close(rows);
-    argument_release(rows->argument);
+    bloom_pin_release(&rows->pin);
+    sqlite3_free(rows->bytes);
     sqlite3_free(rows);
     return SQLITE_OK;
 }
@@ -323,18 +288,16 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
  * one argument all have different numbers. The numbers for two arguments are as if drawn at random
  * from 2^64, so two arguments of a million rows each share a number in one of 18 million cases. */
 static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
-    const struct bloom_rows *rows = (const struct bloom_rows *)base;
-    struct bloom_argument *argument = rows->argument;
-    if (!argument->hashed) {
-        const struct bloom_stored *pinned = argument->pin.filter;
-        const size_t length = pinned == NULL ? argument->length : (size_t)pinned->length;
-        bloom_murmur3_bytes(pinned == NULL ? argument->bytes : pinned->bytes, length,
-                            argument->hash);
-        argument->hash[0] = bloom_mix(argument->hash[0] + (uint64_t)argument->type);
-        argument->hashed = true;
+    struct bloom_rows *rows = (struct bloom_rows *)base;
+    if (!rows->hashed) {
+        const struct bloom_stored *pinned = rows->pin.filter;
+        const size_t length = pinned == NULL ? rows->length : (size_t)pinned->length;
+        bloom_murmur3_bytes(pinned == NULL ? rows->bytes : pinned->bytes, length, rows->hash);
+        rows->hash[0] = bloom_mix(rows->hash[0] + (uint64_t)rows->type);
+        rows->hashed = true;
     }
-    uint64_t mixed = bloom_mix(rows->row ^ argument->hash[0]);
-    *rowid = (sqlite3_int64)bloom_mix(mixed ^ argument->hash[1]);
+    uint64_t mixed = bloom_mix(rows->row ^ rows->hash[0]);
+    *rowid = (sqlite3_int64)bloom_mix(mixed ^ rows->hash[1]);
     return SQLITE_OK;
 }
 

@@ -4,19 +4,20 @@
 #ifndef BLOOM_SQLITE_ROWS_TABLE_FUNCTION_H
 #define BLOOM_SQLITE_ROWS_TABLE_FUNCTION_H
 
-#include "sqlite/connection.h"
-
-/* The copy of an argument that a cursor keeps. */
-struct bloom_argument;
+#include "sqlite/pins.h"
 
 /* What each cursor begins with. begin and next set row and at_end. */
 struct bloom_rows {
     sqlite3_vtab_cursor base; /* first: SQLite sees only this */
     sqlite3 *database;
-    struct bloom_argument *argument;
-    const uint8_t *bytes; /* of an argument that is a BLOB or text (in UTF-8), until the next run */
-    size_t length;
-    uint64_t row; /* a number that no other row of the argument has */
+    /* A copy of the argument, until the next run. */
+    int type;       /* of SQLite: SQLITE_NULL for a pin; 0: there is none yet */
+    uint8_t *bytes; /* of a BLOB or text (in UTF-8), or the eight of a number */
+    size_t length, room;
+    struct bloom_kept_pin pin;
+    bool hashed;
+    uint64_t hash[2]; /* of type and bytes */
+    uint64_t row;     /* a number that no other row of the argument has */
     bool at_end;
 };
 

@@ -28,7 +28,7 @@ static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *va
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return URL_NONE;
     if (!bloom_sql_bytes(value, &bytes, &length) ||
-        !bloom_key_room_take(&parsed->room, bloom_url_room((size_t)length), &bloom_sql_memory))
+        !bloom_key_room_take(&parsed->room, BLOOM_URL_ROOM(length), &bloom_sql_memory))
         return URL_NO_MEMORY;
     if (bloom_url_parse(&parsed->url, bytes, (size_t)length, parsed->room.bytes))
         return URL_READ;
