@@ -14,10 +14,6 @@ static struct bloom_shape bitmap_shape(uint64_t bits) {
         .layout = &bloom_layout_bitmap, .probes = 1, .bits = bits, .capacity = bits};
 }
 
-static uint8_t *empty_payload(const struct bloom_shape *shape) {
-    return allocate_exactly((size_t)bloom_payload_bytes(shape));
-}
-
 static void numbers_are_themselves(void) {
     static const uint64_t extra[2] = {0, 0};
     const struct bloom_hashing *hashing = &bloom_hashing_integer;

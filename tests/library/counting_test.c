@@ -19,10 +19,6 @@ static struct bloom_shape blocked_shape(uint32_t probes, uint64_t blocks) {
         .layout = &bloom_layout_blocked, .probes = probes, .bits = blocks * PLACES};
 }
 
-static uint8_t *empty_payload(const struct bloom_shape *shape) {
-    return allocate_exactly((size_t)bloom_payload_bytes(shape));
-}
-
 /* Where the probes of a key are, as FORMAT.md says; counted from the start of the payload. */
 static void naive_places(const struct bloom_shape *shape, uint64_t value, uint64_t *places) {
     uint64_t blocks = shape->bits / (PLACES * 4);

@@ -4,7 +4,6 @@
 #include "filter/growth.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { CHUNK_BLOCKS = 63 }; /* those of a page of 4,096 bytes */
 

@@ -16,18 +16,10 @@ static struct bloom_shape shape_of(const struct bloom_layout *layout, uint32_t p
     return (struct bloom_shape){.layout = layout, .probes = probes, .bits = bits};
 }
 
-static uint8_t *empty_payload(const struct bloom_shape *shape) {
-    return allocate_exactly((size_t)bloom_payload_bytes(shape));
-}
-
-static void add_hash(const struct bloom_shape *shape, uint8_t *payload, struct bloom_hash hash) {
-    shape->layout->add(shape, payload, hash.words, 1);
-}
-
 static void add_integers(const struct bloom_shape *shape, uint8_t *payload, int64_t first,
                          int64_t last) {
     for (int64_t key = first; key <= last; key++)
-        add_hash(shape, payload, bloom_hash_integer(key));
+        shape->layout->add(shape, payload, bloom_hash_integer(key).words, 1);
 }
 
 static bool has_integer(const struct bloom_shape *shape, const uint8_t *payload, int64_t key) {
@@ -67,7 +59,7 @@ static void any_address(void) {
         shape->layout->add(shape, expected, values, KEYS);
         bloom_check_many(shape, expected, values, 2 * KEYS, expected_found);
         struct bloom_estimate expected_estimate = shape->layout->estimate(shape, expected);
-        for (size_t offset = 0; offset < 64; offset++) {
+        for (size_t offset = 0; offset < 20; offset++) {
             uint8_t *memory = allocate_exactly(offset + bytes);
             uint8_t *payload = memory + offset;
             shape->layout->add(shape, payload, values, KEYS);

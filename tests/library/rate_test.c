@@ -10,10 +10,6 @@
 
 #include <math.h>
 
-static uint8_t *empty_payload(const struct bloom_shape *shape) {
-    return allocate_exactly((size_t)bloom_payload_bytes(shape));
-}
-
 /* Hashes of count integers from first on, as many words each as the layout takes. */
 static void hash_integers(const struct bloom_layout *layout, int64_t first, size_t count,
                           uint64_t *values) {
