@@ -41,8 +41,28 @@ static void numbers(void) {
         assert_int_equal(layout->hashing->number, table[i].hashing);
         assert_string_equal(layout->hashing->name, table[i].hashing_name);
     }
+    assert_ptr_equal(bloom_layout_by_name("CLASSICAL", 7), &bloom_layout_classic);
+    assert_null(bloom_layout_by_name("CLASSICAL", 9));
+    assert_null(bloom_layout_by_name("classic\0", 8));
+    assert_null(bloom_layout_by_name("\xe3lassic", 7));
+    assert_null(bloom_layout_by_name(NULL, 0));
     assert_null(bloom_layout_by_numbers(7, 1));
     assert_null(bloom_layout_by_numbers(1, 4));
+}
+
+/* Whatever room there is for it. */
+static void list_of_names(void) {
+    static const char FIRST[] = "'blocked', 'classic', 'counting', ";
+    char text[BLOOM_PROBLEM_SIZE];
+    bloom_layout_list(text, sizeof text);
+    assert_memory_equal(text, FIRST, sizeof FIRST - 1);
+    for (size_t size = 1; size <= strlen(text) + 1; size++) {
+        char *room = (char *)allocate_exactly(size);
+        bloom_layout_list(room, size);
+        assert_non_null(memchr(room, '\0', size));
+        assert_memory_equal(room, text, strlen(room));
+        free(room);
+    }
 }
 
 /* Keys that are in, of which one word is the largest there is, and others. */
@@ -276,6 +296,7 @@ static void largest_of_each_format(void) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Layouts and hashings have the numbers that files are full of", numbers),
+        TEST("The list of layouts fits in any room", list_of_names),
         TEST("Many keys are answered as one by one", many_keys_at_once),
         TEST("Estimates of layout parquet are right", parquet_estimates),
         TEST("Sizes are those of the libraries", sizes),
