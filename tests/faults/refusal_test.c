@@ -162,8 +162,8 @@ static long ignore_all(void) {
     long ignored = 0;
     answer = SQLITE_IGNORE;
     forget_places();
-    for (size_t i = 0; i < sizeof SCENARIOS / sizeof *SCENARIOS; i++) {
-        const struct scenario *scenario = &SCENARIOS[i];
+    for (int i = 0; i < ALL_SCENARIOS; i++) {
+        const struct scenario of_number = scenario_number(i), *const scenario = &of_number;
         long now_ignored = 0;
         if (by_place)
             look_at(scenario, "");
