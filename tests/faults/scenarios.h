@@ -333,31 +333,50 @@ static int run(const struct scenario *scenario, sqlite3 *database) {
     return sqlite3_exec(database, scenario->attempt, NULL, NULL, NULL);
 }
 
-static sqlite3 *prepare(const struct scenario *scenario) {
+static sqlite3 *open_at(const struct scenario *scenario, const char *path) {
     sqlite3 *database;
-    bool in_file = strncmp(scenario->before, IN_FILE, strlen(IN_FILE)) == 0;
-    if (sqlite3_open_v2(in_file ? "file:/scenario?vfs=memdb" : ":memory:", &database,
+    if (sqlite3_open_v2(path, &database,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
                         NULL) != SQLITE_OK ||
-        sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(database, scenario->before, NULL, NULL, NULL) != SQLITE_OK)
+        sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK)
+        fatal(scenario, "no connection", database);
+    return database;
+}
+
+static sqlite3 *prepare(const struct scenario *scenario) {
+    bool in_file = strncmp(scenario->before, IN_FILE, strlen(IN_FILE)) == 0;
+    sqlite3 *database = open_at(scenario, in_file ? "file:/scenario?vfs=memdb" : ":memory:");
+    if (sqlite3_exec(database, scenario->before, NULL, NULL, NULL) != SQLITE_OK)
         fatal(scenario, "cannot be prepared", database);
     return database;
 }
 
-/* The answer to the scenario's question, from sqlite3_malloc. */
-static char *ask(const struct scenario *scenario, sqlite3 *database) {
+/* The value of a query, from sqlite3_malloc. */
+static char *value_of(const struct scenario *scenario, sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement;
-    char *answer;
-    if (scenario->question == NULL)
-        return sqlite3_mprintf("");
-    if (sqlite3_prepare_v2(database, scenario->question, -1, &statement, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
         fatal(scenario, "its question cannot be asked", database);
     sqlite3_step(statement);
-    answer = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
+    char *answer = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
     if (sqlite3_finalize(statement) != SQLITE_OK)
         fatal(scenario, "its question was not answered", database);
     return answer;
+}
+
+/* The answer to the scenario's question, from sqlite3_malloc. */
+static char *ask(const struct scenario *scenario, sqlite3 *database) {
+    return scenario->question == NULL ? sqlite3_mprintf("")
+                                      : value_of(scenario, database, scenario->question);
+}
+
+/* Nothing may be left after a fault. */
+static void close_after(const struct scenario *scenario, const char *fault, long number,
+                        sqlite3 *database) {
+    if (sqlite3_close(database) == SQLITE_OK && sqlite3_memory_used() == 0)
+        return;
+    fprintf(stderr, "%s, %s %ld: statements are left open, or %lld bytes leaked\n", scenario->title,
+            fault, number, sqlite3_memory_used());
+    exit(1);
 }
 
 /* ---- Places ---- */
@@ -497,13 +516,7 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
         }
     }
     sqlite3_free(answer);
-    if (sqlite3_close(database) != SQLITE_OK)
-        fatal(scenario, "statements are left open", database);
-    if (sqlite3_memory_used() != 0) {
-        fprintf(stderr, "%s, %s %ld: %lld bytes leaked\n", scenario->title, fault->what, number,
-                sqlite3_memory_used());
-        exit(1);
-    }
+    close_after(scenario, fault->what, number, database);
     return failures > 0;
 }
 
@@ -523,7 +536,7 @@ static void check_tally(const struct scenario *scenario, const struct fault *fau
 
 /* All scenarios with each of some faults; the first that goes wrong ends the program. Returns their
  * number. */
-static int attempt_all(const struct fault *const *faults, struct tally *tally) {
+static int attempt_all(const struct fault *faults, int count, struct tally *tally) {
     for (int i = 0; i < ALL_SCENARIOS; i++) {
         const struct scenario of_number = scenario_number(i), *const scenario = &of_number;
         sqlite3 *database = prepare(scenario);
@@ -534,13 +547,13 @@ static int attempt_all(const struct fault *const *faults, struct tally *tally) {
         sqlite3_free(before);
         sqlite3_free(after);
         sqlite3_close(database);
-        for (const struct fault *const *fault = faults; *fault != NULL; fault++) {
+        for (const struct fault *fault = faults; fault < faults + count; fault++) {
             const struct tally others = *tally;
             for (long number = 1;
-                 attempt(scenario, *fault, number, expected, before_copy, after_copy, tally);
+                 attempt(scenario, fault, number, expected, before_copy, after_copy, tally);
                  number = next(number))
                 continue;
-            check_tally(scenario, *fault, tally->failures - others.failures,
+            check_tally(scenario, fault, tally->failures - others.failures,
                         tally->refusals - others.refusals);
         }
         free(before_copy);
