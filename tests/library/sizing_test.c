@@ -158,38 +158,6 @@ static void blocked_golden(void) {
     }
 }
 
-static void more_keys_need_more(void) {
-    static const double RATES_TRIED[] = {0.9, 0.5, 0.1, 0.01, 1e-4, 1e-9};
-    for (size_t i = 0; i < COUNT_OF(RATES_TRIED); i++) {
-        uint64_t last = 0;
-        for (uint64_t capacity = 1; capacity <= 1000000000; capacity += 1 + capacity / 100) {
-            const uint64_t bits = sized_shape(&bloom_layout_blocked, capacity, RATES_TRIED[i]).bits;
-            assert_true(bits >= 512 && bits >= last && (bits > last || capacity < 1000000));
-            last = bits;
-        }
-    }
-}
-
-static void smaller_rates_need_more(void) {
-    uint32_t last_probes = HASHES_MOST, probes;
-    double last_bits = 1e9;
-    unsigned rises = 0;
-    for (int i = 0; i < RATES; i++) {
-        const double rate = rate_number(i) + COLLISION;
-        if (i % (STEPS + 2) >= STEPS || rate >= 1) /* in ascending order */
-            continue;
-        const double bits = bits_per_key(rate, &probes);
-        assert_true(probes <= last_probes);
-        /* Where one hash less is taken, 0.3 % more bits may be. */
-        assert_true(bits <= (probes == last_probes ? last_bits : last_bits * 1.01));
-        rises += bits > last_bits;
-        last_probes = probes;
-        last_bits = bits;
-    }
-    assert_int_equal(last_probes, 1);
-    assert_true(rises < HASHES_MOST);
-}
-
 static void least_rate(void) {
     static const uint64_t CAPACITIES[] = {1, 2, 1000, 1000000000, UINT64_C(1) << 40};
     static const char WORDS[] = "a rate of ";
@@ -325,8 +293,6 @@ int main(void) {
         TEST("The exact rate computed here is that of blocked_sizes.py", model_is_right),
         TEST("Blocked keeps every rate with hardly more bits than needed", rate_is_kept),
         TEST("The sizes of blocked are the pinned ones", blocked_golden),
-        TEST("Blocked never gets smaller for more keys", more_keys_need_more),
-        TEST("Blocked gets no larger and no more hashes for larger rates", smaller_rates_need_more),
         TEST("Blocked refuses rates below 2^-30 and the chance of equal hashes", least_rate),
         TEST("Blocked makes up for keys whose hashes are equal", collisions_are_made_up_for),
         TEST("Classic has the pinned sizes, which are Guava's", classic_as_guava),
