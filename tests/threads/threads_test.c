@@ -9,21 +9,18 @@
  * from that file; without, it calls the one that is linked in.
  */
 #include "sqlite-bloom.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS = 8, PROBLEM_SIZE = 300, ANSWER_SIZE = 64, BUSY_MILLISECONDS = 60000 };
+enum { PROBLEM_SIZE = 300, ANSWER_SIZE = 64, BUSY_MILLISECONDS = 60000 };
 
 static const char *library; /* to load, or NULL */
 static const char *directory;
-static int passed, failed;
 
 /* What a thread is and what it found out: written by itself, read after it has been joined. */
 struct worker {
@@ -32,8 +29,6 @@ struct worker {
     void (*work)(struct worker *);
     char problem[PROBLEM_SIZE]; /* the first one; empty when all is well */
 };
-
-static pthread_barrier_t start; /* so that all threads begin at once */
 
 __attribute__((format(printf, 2, 3))) static void problem(struct worker *worker, const char *format,
                                                           ...) {
@@ -105,32 +100,14 @@ static void *run_worker(void *argument) {
     return NULL;
 }
 
-static void report(const char *title, const char *found) {
-    if (found[0] == '\0') {
-        passed++;
-        return;
-    }
-    failed++;
-    printf("%s: %s\n", title, found);
-}
-
 /* Runs work in all threads at once; shared is a connection for all of them, or NULL. Counts as one
  * test. */
 static void in_threads(const char *title, void (*work)(struct worker *), sqlite3 *shared) {
     static struct worker workers[THREADS];
-    pthread_t threads[THREADS];
     const char *found = "";
-    pthread_barrier_init(&start, NULL, THREADS);
-    for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){.number = i, .database = shared, .work = work};
-        if (pthread_create(&threads[i], NULL, run_worker, &workers[i]) != 0) {
-            fputs("no thread to be had\n", stderr);
-            exit(1);
-        }
-    }
     for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    pthread_barrier_destroy(&start);
+        workers[i] = (struct worker){.number = i, .database = shared, .work = work};
+    run_threads(run_worker, workers, sizeof *workers);
     for (int i = 0; i < THREADS && found[0] == '\0'; i++)
         found = workers[i].problem;
     report(title, found);
@@ -419,6 +396,5 @@ int main(int count, char **arguments) {
         share_file("delete");
         share_connection();
     }
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed > 0;
+    return summary();
 }
