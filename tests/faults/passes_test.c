@@ -137,9 +137,9 @@ static void stop_pass(sqlite3 *database, const char *sql, int expected) {
     }
 }
 
-/* Keys of a fuse filter are settled, digested, counted and dealt, in portions as above. Then they are
- * loaded in portions, and assigned 16,384 at a time, with one count of both. The first seed serves
- * these keys, or some of the passes would come again. */
+/* Keys of a fuse filter are settled, digested, counted and dealt, in portions as above. Then they
+ * are loaded in portions, and assigned 16,384 at a time, with one count of both. The first seed
+ * serves these keys, or some of the passes would come again. */
 static void stop_fuse(sqlite3 *database) {
     static const char SQL[] = "SELECT bloom_agg(x, NULL, 0.01, 'fuse') FROM n";
     enum { KEYS = 100000, UNIT = 30000, STRETCH = 16384, FOUR_PASSES = 4 * (KEYS / UNIT) };

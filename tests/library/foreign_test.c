@@ -1,6 +1,6 @@
 /* The layouts of other systems: their sizes, as their own libraries computed them, the arithmetic
- * for these, and the largest filters. Their hashes and bits are in vectors_test.c and kernel_test.c,
- * their files and more of their answers in tests/exchange. */
+ * for these, and the largest filters. Their hashes and bits are in vectors_test.c and
+ * kernel_test.c, their files and more of their answers in tests/exchange. */
 #include "library_test.h"
 
 #include "filter/layouts/classic.h"

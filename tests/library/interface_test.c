@@ -524,8 +524,8 @@ static void huge_filters(void) {
     assert_int_equal(memory.pieces, 0);
 }
 
-/* What is refused leaves NULL and says why. messages.test has the reasons; here is one of a kind, as
- * the functions of C begin and end it. */
+/* What is refused leaves NULL and says why. messages.test has the reasons; here is one of a kind,
+ * as the functions of C begin and end it. */
 static void refusals(void) {
     filter_t *filter, *bitmap, *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
                                *other = new_filter(11, NULL);

@@ -1,5 +1,5 @@
-/* Every kernel of layouts blocked, counting and parquet that this processor can run answers and adds
- * as a program does that looks at one bit, or counter, after the other. */
+/* Every kernel of layouts blocked, counting and parquet that this processor can run answers and
+ * adds as a program does that looks at one bit, or counter, after the other. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "library_test.h"
@@ -264,8 +264,8 @@ static void parquet(void) {
 
 /* ---- The choice ---- */
 
-/* Each of the functions that choose, in a process of its own, in which nothing of the layout has been
- * called; whether it is right. */
+/* Each of the functions that choose, in a process of its own, in which nothing of the layout has
+ * been called; whether it is right. */
 static bool first_call_is_right(unsigned function) {
     const struct bloom_layout *layout = &bloom_layout_blocked;
     const struct bloom_shape shape = shape_of_blocks(9, 1);

@@ -321,8 +321,8 @@ static void assert_sorts(const struct bloom_key_set *set, const struct bloom_has
     free(wanted);
 }
 
-/* From no key to many; each third is there twice, and of some the upper half is alike. Each question
- * may end it, and each allocation fail. */
+/* From no key to many; each third is there twice, and of some the upper half is alike. Each
+ * question may end it, and each allocation fail. */
 static void sorted_hashes(void) {
     static const size_t COUNTS[] = {0, 1, 2, 25, 1000, 16384, 16385, 70000};
     for (size_t i = 0; i < COUNT_OF(COUNTS); i++) {

@@ -68,8 +68,8 @@ static inline uint8_t *copy_exactly(const void *from, size_t length) {
     return bytes;
 }
 
-/* Memory that counts, and fails when it is told to: the functions of an allocator whose context this
- * is. What is given out has no zeros in it. */
+/* Memory that counts, and fails when it is told to: the functions of an allocator whose context
+ * this is. What is given out has no zeros in it. */
 struct test_memory {
     uint64_t allocations, pieces, bytes, bytes_most; /* the last three: held now, held at most */
     uint64_t fails_from, fails_to; /* numbers of allocations, from 1 on; 0: none */

@@ -1,6 +1,7 @@
 /* Lists: whatever the bytes, an entry lies in them, lines ascend, and a key is that of a URL and
  * canonical; a quarter of a megabyte of anything takes linear time. What each form means is tested
- * by lists.test, and that lines are read alike with the shortcut for plain ones by plain_test.py. */
+ * by lists.test, and that lines are read alike with the shortcut for plain ones by plain_test.py.
+ */
 #include "library_test.h"
 
 #include "list/list.h"
@@ -83,7 +84,8 @@ static void random_lists(void) {
     assert_true(keys > 500 && entries > 2 * keys);
 }
 
-/* A list takes 0.1 s of the processor or so; it was 1.8 s where each field looked beyond its end. */
+/* A list takes 0.1 s of the processor or so; it was 1.8 s where each field looked beyond its end.
+ */
 static void assert_soon_read(const uint8_t *bytes, size_t length, unsigned entries_least) {
     unsigned entries;
     const clock_t start = clock();

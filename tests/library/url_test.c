@@ -1,7 +1,7 @@
 /* URLs as keys: by a few examples of names beyond ASCII and IPv6 addresses; by properties over
- * random URLs; and at the limits, a megabyte of what could take quadratic time. The rules have their
- * examples in ext/URLS.md, and urls_test.py holds names, addresses and all else at random against
- * what browsers' parsers make of them. */
+ * random URLs; and at the limits, a megabyte of what could take quadratic time. The rules have
+ * their examples in ext/URLS.md, and urls_test.py holds names, addresses and all else at random
+ * against what browsers' parsers make of them. */
 #include "library_test.h"
 
 #include "url/url.h"
@@ -44,8 +44,8 @@ static void assert_canonical(const void *bytes, size_t length, const char *expec
 }
 
 /* What UTS #46 asks of names beyond ASCII: joiners (RFC 5892), text from right to left (RFC 5893),
- * composition, Hangul, Punycode that is none. Browsers open the first ones, not the second; then the
- * labels become Punycode as they are. */
+ * composition, Hangul, Punycode that is none. Browsers open the first ones, not the second; then
+ * the labels become Punycode as they are. */
 static void names(void) {
     static const struct {
         const char *written, *canonical;

@@ -232,8 +232,8 @@ static atomic_int writers_left;
 
 static const char *const TABLES[] = {"seen", "growing"};
 
-/* Round r of writer w are the keys w * KEYS_A_WRITER + r * KEYS_A_ROUND and on. Both tables together,
- * or each statement a transaction of its own. */
+/* Round r of writer w are the keys w * KEYS_A_WRITER + r * KEYS_A_ROUND and on. Both tables
+ * together, or each statement a transaction of its own. */
 static void write_rounds(struct worker *worker, sqlite3 *database) {
     char sql[400];
     for (int round = 0; round < ROUNDS; round++) {
