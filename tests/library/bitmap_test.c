@@ -3,7 +3,7 @@
 #include "library_test.h"
 
 #include "filter/key.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 #include <math.h>
 

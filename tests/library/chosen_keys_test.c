@@ -4,7 +4,7 @@
 #include "library_test.h"
 
 #include "base/portable.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 /* The printable text of 32 bytes with a wanted hash: the first 16 are tried, the others follow. */
 static void a_second_printable_key_has_the_same_128_bits(void) {

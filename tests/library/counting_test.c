@@ -5,7 +5,7 @@
 
 #include "filter/key_set.h"
 #include "filter/layouts/kernels/kernel.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 enum { PLACES = 512, BLOCK_BYTES = 256, FULL = 15 };
 

@@ -5,7 +5,7 @@
 
 #include "filter/layouts/classic.h"
 #include "foreign/exchange.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "fuse_attack.h"
 #include "library_test.h"
 
-#include "shorthand.h"
+#include "shapes.h"
 
 #include <math.h>
 

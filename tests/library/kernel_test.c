@@ -6,7 +6,7 @@
 
 #include "filter/layouts/kernels/kernel.h"
 #include "inverse_hash.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

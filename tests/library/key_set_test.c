@@ -5,7 +5,7 @@
 
 #include "filter/hashes.h"
 #include "filter/key_set.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 static struct test_memory memory;
 static struct test_questions questions;

@@ -4,7 +4,7 @@
 
 #include "filter/layout.h"
 #include "filter/layouts/kernels/kernel.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 #include <math.h>
 

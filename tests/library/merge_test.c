@@ -2,7 +2,7 @@
  * give when they are added to a filter of that size. Each moment at which one may be interrupted,
  * each allocation that may fail, and what is told of the bytes that were handled. */
 #include "library_test.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 #include "filter/header.h"
 #include "filter/merge.h"

@@ -4,7 +4,7 @@
  * ps_AF the two bytes of U+066B. Without localedef the tests in them are skipped. */
 #define _XOPEN_SOURCE 700 /* setenv, mkdir */
 #include "library_test.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 #include "base/text.h"
 

@@ -4,7 +4,7 @@
  */
 #include "library_test.h"
 
-#include "shorthand.h"
+#include "shapes.h"
 
 #include <math.h>
 

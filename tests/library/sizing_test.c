@@ -5,7 +5,7 @@
  * takes: the distribution of the number of bits set in a block throw by throw, all terms positive,
  * instead of an alternating sum with sixty digits. */
 #include "library_test.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 #include "filter/layout.h"
 
