@@ -1,5 +1,5 @@
-/* What the unit tests of layouts write often: a shape and its bits, words at random, a settled set of
- * keys. */
+/* What the unit tests of layouts write often: a shape and its bits, words at random, how many keys
+ * are in a set. */
 #ifndef SHAPES_H
 #define SHAPES_H
 
