@@ -54,21 +54,20 @@ static void arm_all(sqlite3 *database, long number) {
     arm(number, 1);
 }
 
-static void disarm(sqlite3 *database) {
-    (void)database;
-    countdown = 0;
-    places.looking = false;
-}
-
 static void arm_look(sqlite3 *database, long number) {
     (void)database, (void)number;
-    failures = 0;
+    arm(0, 0);
     look_for_places();
 }
 
 static void arm_place(sqlite3 *database, long number) {
+    arm_one(database, number_of_place(number));
+}
+
+static void disarm(sqlite3 *database) {
     (void)database;
-    arm(number_of_place(number), 0);
+    countdown = 0;
+    places.looking = false;
 }
 
 static long next(long number) {
@@ -76,17 +75,13 @@ static long next(long number) {
 }
 
 int main(void) {
-    static const struct fault ONE = {"allocation", SQLITE_NOMEM, SQLITE_NOMEM,
-                                     false,        arm_one,      FAULT_REFUSED};
-    static const struct fault ALL = {"allocations from", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_all,
-                                     FAULT_REFUSED};
-    static const struct fault LOOK = {"nothing", SQLITE_NOMEM, SQLITE_NOMEM,
-                                      false,     arm_look,     FAULT_NOWHERE};
-    static const struct fault PLACE = {"place", SQLITE_NOMEM, SQLITE_NOMEM,
-                                       false,   arm_place,    FAULT_AT_PLACES};
-    const struct fault *faults[] = {&ONE, &ALL, NULL};
-    if (getenv("PLACES") != NULL)
-        memcpy(faults, (const struct fault *[]){&LOOK, &PLACE}, 2 * sizeof *faults);
+    enum { NOMEM = SQLITE_NOMEM };
+    static const struct fault FAULTS[][2] = {
+        {{"allocation", NOMEM, NOMEM, false, arm_one, FAULT_REFUSED},
+         {"allocations from", NOMEM, NOMEM, false, arm_all, FAULT_REFUSED}},
+        {{"nothing", NOMEM, NOMEM, false, arm_look, FAULT_NOWHERE},
+         {"place", NOMEM, NOMEM, false, arm_place, FAULT_AT_PLACES}},
+    };
     struct tally tally = {0};
     sqlite3_mem_methods failing;
     sqlite3_config(SQLITE_CONFIG_GETMALLOC, &original);
@@ -98,7 +93,7 @@ int main(void) {
                    0); /* else most small allocations would not come by here */
     sqlite3_initialize();
 
-    int scenarios = attempt_all(faults, &tally);
+    int scenarios = attempt_all(FAULTS[getenv("PLACES") != NULL], 2, &tally);
     printf("figures: %ld failures of allocations in %d scenarios, %ld ended in SQLITE_NOMEM\n",
            tally.failures, scenarios, tally.refusals);
     /* SQLite can do without some pages of its cache, a copy of a chunk is left out, and a message

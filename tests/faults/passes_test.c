@@ -9,8 +9,6 @@
  */
 #include "connection.h"
 
-#include "sqlite/poll.h"
-
 static int questions, stop_at; /* asked so far; that which is answered */
 static bool answers;           /* the one that runs */
 static bool interrupts;        /* by sqlite3_interrupt instead of the handler's answer */
@@ -37,130 +35,80 @@ static int answer(void *database) {
     return stops ? stop(database) : 0;
 }
 
-/* The values of f are of some megabytes; n has the numbers from 1. */
-/* What Parquet wrote has no number of keys, so filters of two sizes can be united. */
-#define PARQUET(keys)                                                                              \
-    "bloom_import(bloom_export(bloom_new(" #keys ", 0.01, 'parquet'), 'parquet'), 'parquet')"
+/* The values of f are of 4 to 13 MB; n has the numbers from 1. What Parquet wrote has no number of
+ * keys, so filters of two sizes can be united. */
 static const char PREPARATION[] =
-    "CREATE TABLE f AS SELECT bloom_new(8000000) AS blocked, bloom_new(8000000, 0.01, 'classic') "
-    "AS classic, bloom_new(4000000, 0.01, 'counting') AS counting, bloom_export(bloom_new(8000000, "
-    "0.01, 'classic'), 'guava') AS guava, " PARQUET(8000000) " AS parquet, " PARQUET(
-        4000000) " AS half, replace(hex(zeroblob(300000)), '00', '#' || x'0a') AS remarks, "
-                 "hex(zeroblob(300000)) AS digits, bloom_new(100000000, NULL, 'bitmap') AS "
-                 "numbers, bloom_new(50000000, NULL, 'bitmap') AS fewer;"
-                 "CREATE TABLE n(x INTEGER PRIMARY KEY);" NUMBERS(
-                     100000) "INSERT INTO n SELECT x FROM n;"
-                             "CREATE VIRTUAL TABLE seen USING bloom(capacity=200000);"
-                             "CREATE VIRTUAL TABLE full USING bloom(capacity=200000, "
-                             "growth=error);";
+    "CREATE TABLE f AS SELECT bloom_new(7100000) AS blocked, "
+    "bloom_new(7100000, 0.01, 'classic') AS classic, "
+    "bloom_export(bloom_new(7100000, 0.01, 'classic'), 'guava') AS guava, "
+    "bloom_new(4000000, 0.01, 'counting') AS counting, "
+    "bloom_new(100000000, NULL, 'bitmap') AS numbers, bloom_new(50000000, NULL, 'bitmap') AS fewer,"
+    "bloom_import(bloom_export(bloom_new(4000000, 0.01, 'parquet'), 'parquet'), 'parquet') AS "
+    "parquet, "
+    "bloom_import(bloom_export(bloom_new(2000000, 0.01, 'parquet'), 'parquet'), 'parquet') AS half;"
+    "CREATE TABLE texts AS SELECT hex(zeroblob(300000)) AS digits, "
+    "replace(hex(zeroblob(300000)), '00', '#' || x'0a') AS remarks, "
+    "hex(zeroblob(4400000)) AS unbroken, "
+    "replace(hex(zeroblob(4400000)), '0', CAST(x'0a' AS TEXT)) AS breaks;"
+    "CREATE TABLE n(x INTEGER PRIMARY KEY);"
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100000) "
+    "INSERT INTO main.n SELECT x FROM n;"
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=200000);"
+    "CREATE VIRTUAL TABLE full USING bloom(capacity=200000, growth=error);";
 
-/* Part of the work of a statement, and how often it asks. */
-struct work {
-    const char *amount; /* SQL over f: bytes, keys or numbers; NULL ends a list */
-    uint64_t unit;      /* how many come before a question */
-    enum {
-        AFTER_EACH, /* unit */
-        BETWEEN,    /* two units */
-        AT_END      /* if there was at least a unit */
-    } when;
-    uint64_t times;
-};
-
-/* The units are those of the code. The keys of a set come in 512 portions, or 256 where they are
- * sorted, and a question waits for the end of its portion. So it comes after 30,000 to 30,500 keys,
- * which is three times in 100,000. Likewise the hashes that are added to a table come in chunks of
- * about 800, and two questions in 50,000. */
-#define COPY(bytes)                                                                                \
-    { bytes, BLOOM_SQL_STRETCH, BETWEEN, 1 }
-#define SCAN(bytes)                                                                                \
-    { bytes, BLOOM_SQL_STRETCH, AFTER_EACH, 1 }
-#define CALL(bytes)                                                                                \
-    { bytes, BLOOM_SQL_STRETCH, AT_END, 1 }
-#define LIST(bytes)                                                                                \
-    { bytes, 1 << 18, BETWEEN, 1 }
-#define SEARCH(numbers)                                                                            \
-    { numbers, 8 * BLOOM_SQL_STRETCH, BETWEEN, 1 }
-#define KEYS(keys, passes)                                                                         \
-    { keys, 30000, AFTER_EACH, passes }
-#define HASHES(hashes, passes)                                                                     \
-    { hashes, 20000, AFTER_EACH, passes }
-
+/* How often each asks: after, or between, each 4 MB that are scanned, copied or searched (of a
+ * bitmap, each 4 MB of bits), and once where a value of so many is made; between 256 KB of a list;
+ * and after 30,000 keys in each pass over them, or 20,000 hashes that a table takes. Keys come in
+ * portions, so that three questions are asked for 100,000. */
 static const struct pass {
     const char *sql;
-    struct work work[5];
+    int questions;
 } PASSES[] = {
-    {"SELECT length(bloom_new(100000000, NULL, 'bitmap'))", {CALL("length(numbers)")}},
-    {"SELECT bloom_add(blocked, 1) FROM f", {CALL("length(blocked)")}},
-    {"SELECT bloom_count(blocked) FROM f", {SCAN("length(blocked)")}},
-    {"SELECT bloom_fpr(classic) FROM f", {CALL("length(classic)")}},
-    {"SELECT bloom_info(counting) FROM f", {SCAN("length(counting)")}},
-    {"SELECT bloom_remove(counting, 1) FROM f", {CALL("length(counting)")}},
-    {"SELECT bloom_convert(counting, 'blocked') FROM f", {CALL("length(counting) / 4")}},
+    {"SELECT length(bloom_new(100000000, NULL, 'bitmap'))", 1},
+    {"SELECT bloom_add(blocked, 1) FROM f", 1},
+    {"SELECT bloom_count(blocked) FROM f", 2},
+    {"SELECT bloom_fpr(classic) FROM f", 1},
+    {"SELECT bloom_info(counting) FROM f", 4},
+    {"SELECT bloom_remove(counting, 1) FROM f", 1},
+    {"SELECT bloom_convert(counting, 'blocked') FROM f", 1},
     /* The first filter is copied, each other one is united with the copy, and the copy is returned.
-     */
-    {"SELECT bloom_union(blocked, blocked) FROM f",
-     {CALL("length(blocked)"), SCAN("length(blocked)"), CALL("length(blocked)")}},
-    {"SELECT bloom_intersect(classic, classic, classic) FROM f",
-     {CALL("length(classic)"), SCAN("length(classic)"), SCAN("length(classic)"),
-      CALL("length(classic)")}},
+     * Of two sizes, the larger one is halved first, whichever it is. */
+    {"SELECT bloom_union(blocked, blocked) FROM f", 1 + 2 + 1},
+    {"SELECT bloom_intersect(classic, classic, classic) FROM f", 1 + 2 + 2 + 1},
     {"SELECT bloom_union_agg(blocked) FROM (SELECT blocked FROM f UNION ALL SELECT blocked FROM f)",
-     {CALL("length(blocked)"), SCAN("length(blocked)"), CALL("length(blocked)")}},
-    {"SELECT bloom_union(fewer, numbers) FROM f",
-     {CALL("length(fewer)"), SCAN("length(fewer)"), CALL("length(numbers)")}},
-    /* The larger one is halved first, whichever it is. */
-    {"SELECT bloom_union(parquet, half) FROM f",
-     {CALL("length(parquet)"), CALL("length(parquet)"), SCAN("length(half) - 64"),
-      CALL("length(half)")}},
-    {"SELECT bloom_intersect(half, parquet) FROM f",
-     {CALL("length(half)"), CALL("length(parquet)"), SCAN("length(half) - 64"),
-      CALL("length(half)")}},
-    {"SELECT bloom_export(classic, 'guava') FROM f", {CALL("length(guava)")}},
-    {"SELECT bloom_export(parquet, 'parquet') FROM f", {CALL("length(parquet)")}},
-    {"SELECT bloom_import(guava, 'guava') FROM f", {CALL("length(classic)")}},
-    {"SELECT count(*) FROM f, bloom_list(remarks)", {LIST("length(remarks)")}},
-    {"SELECT count(*) FROM f, bloom_list(digits)", {LIST("length(digits)")}},
-    {"SELECT count(*) FROM f, bloom_list('a.example' || x'0a' || remarks)",
-     {LIST("length(remarks)")}},
-    /* 12 MB without a break, which are searched for LF and for CR; then of breaks alone. */
-    {"SELECT count(*) FROM bloom_lines((SELECT replace(hex(zeroblob(6000000)), '0', 'a')))",
-     {COPY("12000000"), COPY("12000000"), COPY("12000000")}},
-    {"SELECT count(*) FROM bloom_lines((SELECT replace(hex(zeroblob(6000000)), '0', x'0a')))",
-     {COPY("12000000"), SCAN("12000000")}},
-    {"SELECT value FROM bloom_integers(zeroblob(12000000)) LIMIT 1", {COPY("12000000")}},
+     1 + 2 + 1},
+    {"SELECT bloom_union(fewer, numbers) FROM f", 1 + 1 + 1},
+    {"SELECT bloom_union(parquet, half) FROM f", 1 + 1 + 1 + 1},
+    {"SELECT bloom_intersect(half, parquet) FROM f", 1 + 1 + 1 + 1},
+    {"SELECT bloom_export(classic, 'guava') FROM f", 1},
+    {"SELECT bloom_export(parquet, 'parquet') FROM f", 1},
+    {"SELECT bloom_import(guava, 'guava') FROM f", 1},
+    {"SELECT count(*) FROM texts, bloom_list(remarks)", 2},
+    {"SELECT count(*) FROM texts, bloom_list(digits)", 2},
+    {"SELECT count(*) FROM texts, bloom_list('a.example' || x'0a' || remarks)", 2},
+    /* 9 MB without a break, which are searched for LF and for CR; then of breaks alone. */
+    {"SELECT count(*) FROM texts, bloom_lines(unbroken)", 2 + 2 + 2},
+    {"SELECT count(*) FROM texts, bloom_lines(breaks)", 2 + 2},
+    {"SELECT value FROM bloom_integers(zeroblob(9000000)) LIMIT 1", 2},
     /* The argument is copied, and that of the next row is compared with it. A pin is the copy. */
-    {"SELECT count(*) FROM f, bloom_keys(numbers)", {COPY("length(numbers)"), SEARCH("100000000")}},
-    {"SELECT key FROM f, bloom_keys(numbers) ORDER BY key DESC",
-     {COPY("length(numbers)"), SEARCH("100000000")}},
-    {"SELECT count(*) FROM f, (SELECT 1 UNION ALL SELECT 2), bloom_keys(numbers)",
-     {COPY("length(numbers)"), SEARCH("100000000"), COPY("length(numbers)"), SEARCH("100000000")}},
-    {"SELECT count(*) FROM bloom_keys((SELECT bloom_pin(numbers) FROM f))",
-     {COPY("length(numbers)"), SEARCH("100000000")}},
+    {"SELECT count(*) FROM f, bloom_keys(numbers)", 2 + 2},
+    {"SELECT key FROM f, bloom_keys(numbers) ORDER BY key DESC", 2 + 2},
+    {"SELECT count(*) FROM f, (SELECT 1 UNION ALL SELECT 2), bloom_keys(numbers)", 2 + 2 + 2 + 2},
+    {"SELECT count(*) FROM bloom_keys((SELECT bloom_pin(numbers) FROM f))", 2 + 2},
     /* The keys are counted, then added. A set is put in one piece, then sorted; where keys have
      * been dropped because they came twice, others are looked for before. */
-    {"SELECT bloom_agg(x) FROM n", {KEYS("100000", 2)}},
-    {"SELECT bloom_agg(x, NULL, 0.01, 'classic') FROM n", {KEYS("100000", 2)}},
-    {"SELECT bloom_agg(x, 8000000) FROM n WHERE x < 9", {CALL("length(blocked)")}},
-    {"SELECT bloom_hashes(x) FROM n", {KEYS("100000", 2)}},
+    {"SELECT bloom_agg(x) FROM n", 3 + 3},
+    {"SELECT bloom_agg(x, NULL, 0.01, 'classic') FROM n", 3 + 3},
+    {"SELECT bloom_agg(x, 7100000) FROM n WHERE x < 9", 1},
+    {"SELECT bloom_hashes(x) FROM n", 3 + 3},
     {"SELECT bloom_hashes(y) FROM (SELECT 1 AS y FROM n WHERE x <= 9000 UNION ALL SELECT x FROM n)",
-     {KEYS("100000", 3)}},
+     3 + 3 + 3},
     {"INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(x) FROM n WHERE x <= 50000",
-     {KEYS("50000", 2), HASHES("50000", 1)}},
+     1 + 1 + 2},
     /* The first pass finds out whether all keys go in. */
     {"INSERT INTO full(full, key) SELECT 'add_all', bloom_hashes(x) FROM n WHERE x <= 50000",
-     {KEYS("50000", 2), HASHES("50000", 2)}},
+     1 + 1 + 2 + 2},
 };
-
-static int questions_of(sqlite3 *database, const struct pass *pass) {
-    uint64_t sum = 0;
-    for (const struct work *work = pass->work; work->amount != NULL; work++) {
-        char *sql = sqlite3_mprintf("SELECT %s FROM f", work->amount);
-        const uint64_t amount = (uint64_t)number(database, sql);
-        sqlite3_free(sql);
-        const uint64_t units = (amount - (work->when == BETWEEN)) / work->unit;
-        sum += work->times * (work->when == AT_END && units > 1 ? 1 : units);
-    }
-    return (int)sum;
-}
 
 /* Stops a statement at each of its questions, then not at all. sqlite3_interrupt is called at the
  * first one only: it lasts until the statement ends, and so would hide that a later answer was
@@ -189,39 +137,33 @@ static void stop_pass(sqlite3 *database, const char *sql, int expected) {
     }
 }
 
-static sqlite3 *open_for_questions(void) {
-    sqlite3 *database = open_database(":memory:");
-    run(database, PREPARATION);
-    sqlite3_trace_v2(database, SQLITE_TRACE_STMT, count_questions, NULL);
-    sqlite3_progress_handler(database, 100, answer, database);
-    return database;
-}
-
-static void each_question(void) {
-    sqlite3 *database = open_for_questions();
-    for (unsigned i = 0; i < COUNT_OF(PASSES); i++)
-        stop_pass(database, PASSES[i].sql, questions_of(database, &PASSES[i]));
-    close_database(database);
-    require(sqlite3_memory_used() == 0, "%lld bytes leaked", sqlite3_memory_used());
-}
-
-/* Keys are settled, digested, counted and dealt, in portions as above. Then they are loaded in
- * portions, and assigned 16,384 at a time, with one count of both. The first seed serves these
- * keys, or some of the passes would come again. */
-static void fuse_questions(void) {
+/* Keys of a fuse filter are settled, digested, counted and dealt, in portions as above. Then they
+ * are loaded in portions, and assigned 16,384 at a time, with one count of both. The first seed
+ * serves these keys, or some of the passes would come again. */
+static void stop_fuse(sqlite3 *database) {
     static const char SQL[] = "SELECT bloom_agg(x, NULL, 0.01, 'fuse') FROM n";
     enum { KEYS = 100000, UNIT = 30000, STRETCH = 16384, FOUR_PASSES = 4 * (KEYS / UNIT) };
-    sqlite3 *database = open_for_questions();
     questions = stop_at = 0;
     run(database, SQL);
     require(questions >= FOUR_PASSES + 2 * KEYS / (UNIT + STRETCH) &&
                 questions <= FOUR_PASSES + 2 * KEYS / UNIT,
             "%s: asks %d times", SQL, questions);
     stop_pass(database, SQL, questions);
-    close_database(database);
 }
 
-/* Commands of tables */
+static void each_question(void) {
+    sqlite3 *database = open_database(":memory:");
+    run(database, PREPARATION);
+    sqlite3_trace_v2(database, SQLITE_TRACE_STMT, count_questions, NULL);
+    sqlite3_progress_handler(database, 100, answer, database);
+    for (unsigned i = 0; i < COUNT_OF(PASSES); i++)
+        stop_pass(database, PASSES[i].sql, PASSES[i].questions);
+    stop_fuse(database);
+    close_database(database);
+    require(sqlite3_memory_used() == 0, "%lld bytes leaked", sqlite3_memory_used());
+}
+
+/* ---- Commands of tables ---- */
 
 static long operations, stop_after; /* of SQLite, so far; the one to stop at, or 0 */
 
@@ -232,9 +174,10 @@ static int count_operation(void *database) {
 /* A table of 300 chunks or more, and how to see that nothing has changed: by the rows, and by what
  * is found, since the connection keeps copies of chunks. */
 #define TABLE(options)                                                                             \
-    "PRAGMA page_size = 512; CREATE TABLE n(x INTEGER PRIMARY KEY);" NUMBERS(                      \
-        2000) "INSERT INTO n SELECT x FROM n; CREATE VIRTUAL TABLE seen USING "                    \
-              "bloom(capacity=120000" options "); CREATE TABLE made(f);"
+    "PRAGMA page_size = 512; CREATE TABLE n(x INTEGER PRIMARY KEY);"                               \
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000) "              \
+    "INSERT INTO main.n SELECT x FROM n; CREATE TABLE made(f);"                                    \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=120000" options ");"
 #define FILLED "INSERT INTO seen(key) SELECT x FROM n WHERE x <= 1000;"
 #define GIVEN "INSERT INTO made SELECT bloom_agg(x, (SELECT filter FROM seen)) FROM n;"
 static const char STATE[] =
@@ -290,7 +233,7 @@ static int run_counted(sqlite3 *database, const char *sql, long stop_then) {
 
 /* Each statement runs a few operations before its loop and after it, and hundreds in it. */
 static void commands_of_tables(void) {
-    enum { MOMENTS = 24, OPERATIONS_LEAST = 1000 };
+    enum { MOMENTS = 12, OPERATIONS_LEAST = 1000 };
     for (unsigned i = 0; i < COUNT_OF(COMMANDS); i++) {
         const char *sql = COMMANDS[i].sql;
         sqlite3 *database = open_database(":memory:");
@@ -323,7 +266,6 @@ static void commands_of_tables(void) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("What takes long is stopped at each of its questions", each_question),
-        TEST("Building a fuse filter is stopped at each of its questions", fuse_questions),
         TEST("A command of a table is stopped amid its chunks", commands_of_tables),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);

@@ -63,33 +63,34 @@ static int authorize(void *argument, int action, const char *a, const char *b, c
     return refuses() ? answer : SQLITE_OK;
 }
 
-static void arm_interrupt(sqlite3 *database, long number) {
+static void arm(long number) {
     failures = 0;
     countdown = number;
+}
+
+static void arm_interrupt(sqlite3 *database, long number) {
+    arm(number);
     sqlite3_progress_handler(database, 1, progress, NULL);
 }
 
 static void arm_interrupt_by_call(sqlite3 *database, long number) {
-    failures = 0;
-    countdown = number;
+    arm(number);
     sqlite3_progress_handler(database, 1, interrupt, database);
 }
 
 static void arm_interrupt_of_questions(sqlite3 *database, long number) {
-    failures = 0;
-    countdown = number;
+    arm(number);
     sqlite3_set_authorizer(database, interrupt_question, database);
 }
 
 static void arm_authorizer(sqlite3 *database, long number) {
-    failures = 0;
-    countdown = by_place ? number_of_place(number) : number;
+    arm(by_place ? number_of_place(number) : number);
     sqlite3_set_authorizer(database, authorize, NULL);
 }
 
 static void arm_look(sqlite3 *database, long number) {
     (void)number;
-    failures = countdown = 0;
+    arm(0);
     look_for_places();
     sqlite3_set_authorizer(database, authorize, NULL);
 }
@@ -109,8 +110,7 @@ static int trace(unsigned type, void *database, void *statement, void *text) {
 }
 
 static void arm_trace(sqlite3 *database, long number) {
-    failures = 0;
-    countdown = number;
+    arm(number);
     sqlite3_trace_v2(database, SQLITE_TRACE_STMT, trace, database);
 }
 
@@ -144,17 +144,6 @@ static void forget_places(void) {
     memset(places.seen, 0, sizeof places.seen);
 }
 
-/* What is found wrong in a database, "ok" for nothing; to be freed. */
-static char *check_integrity(const struct scenario *scenario, sqlite3 *database) {
-    sqlite3_stmt *statement;
-    if (sqlite3_prepare_v2(database, "PRAGMA integrity_check", -1, &statement, NULL) != SQLITE_OK ||
-        sqlite3_step(statement) != SQLITE_ROW)
-        fatal(scenario, "ignored, no check is possible", database);
-    char *found = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
-    sqlite3_finalize(statement);
-    return found;
-}
-
 /* Every question of every scenario answered with SQLITE_IGNORE in turn. Returns how many were. */
 static long ignore_all(void) {
     const struct fault IGNORED = {.what = "ignored",
@@ -162,14 +151,14 @@ static long ignore_all(void) {
     long ignored = 0;
     answer = SQLITE_IGNORE;
     forget_places();
-    for (size_t i = 0; i < sizeof SCENARIOS / sizeof *SCENARIOS; i++) {
-        const struct scenario *scenario = &SCENARIOS[i];
+    for (int i = 0; i < ALL_SCENARIOS; i++) {
+        const struct scenario of_number = scenario_number(i), *const scenario = &of_number;
         long now_ignored = 0;
         if (by_place)
             look_at(scenario, "");
         for (long number = 1;; number = next(number)) {
             sqlite3 *database = prepare(scenario);
-            char *before = check_integrity(scenario, database);
+            char *before = value_of(scenario, database, "PRAGMA integrity_check");
             arm_authorizer(database, number);
             int code = run(scenario, database);
             disarm(database);
@@ -178,7 +167,7 @@ static long ignore_all(void) {
                 fatal(scenario, "ignored, a code that means a fault of the program", database);
             if (!sqlite3_get_autocommit(database))
                 sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
-            char *found = check_integrity(scenario, database);
+            char *found = value_of(scenario, database, "PRAGMA integrity_check");
             if (strcmp(found, "ok") != 0 && strcmp(found, before) != 0) {
                 fprintf(stderr, "%s, ignored %ld, result %d: %s\n", scenario->title, number, code,
                         found);
@@ -186,10 +175,7 @@ static long ignore_all(void) {
             }
             sqlite3_free(found);
             sqlite3_free(before);
-            if (sqlite3_close(database) != SQLITE_OK)
-                fatal(scenario, "ignored, statements are left open", database);
-            if (sqlite3_memory_used() != 0)
-                fatal(scenario, "ignored, memory is left", database);
+            close_after(scenario, "ignored", number, database);
             if (now == 0)
                 break;
             now_ignored++;
@@ -237,8 +223,7 @@ static long commit_after_refusals(void) {
                          " FROM t) FROM o");
                 committed++;
             }
-            if (sqlite3_close(database) != SQLITE_OK)
-                fatal(&SCENARIO, "statements are left open", database);
+            close_after(&SCENARIO, "refused", number, database);
             if (now == 0)
                 break;
         }
@@ -321,8 +306,7 @@ static long unchanged_after_denials(void) {
             failed += now;
             sqlite3_free(before);
             must_run(scenario, database, "COMMIT");
-            if (sqlite3_close(database) != SQLITE_OK)
-                fatal(scenario, "statements are left open", database);
+            close_after(scenario, "denied", number, database);
             if (now == 0 && code != SQLITE_OK)
                 fatal(scenario, "fails by itself", NULL);
             if (now == 0)
@@ -342,11 +326,7 @@ static void clear_locked_chunks(void) {
     sqlite3 *connections[2];
     sqlite3_stmt *reader;
     for (int i = 0; i < 2; i++)
-        if (sqlite3_open_v2("file:locked?mode=memory&cache=shared", &connections[i],
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
-                            NULL) != SQLITE_OK ||
-            sqlite3_bloom_init(connections[i], NULL, NULL) != SQLITE_OK)
-            fatal(&SCENARIO, "no connection", connections[i]);
+        connections[i] = open_at(&SCENARIO, "file:locked?mode=memory&cache=shared");
     must_run(&SCENARIO, connections[0], GROWN "BEGIN; CREATE TEMP TABLE written(x)");
     char *before = ask(&SCENARIO, connections[0]);
     if (sqlite3_prepare_v2(connections[1], "SELECT id FROM seen_data", -1, &reader, NULL) !=
@@ -358,48 +338,33 @@ static void clear_locked_chunks(void) {
     sqlite3_finalize(reader);
     must_run(&SCENARIO, connections[0], "COMMIT");
     char *after = ask(&SCENARIO, connections[0]);
-    if (strcmp(before, after) != 0) {
-        fprintf(stderr, "%s: %s, not %s\n", SCENARIO.title, after, before);
-        exit(1);
-    }
+    if (strcmp(before, after) != 0)
+        fatal(&SCENARIO, "changes something", connections[0]);
     sqlite3_free(before);
     sqlite3_free(after);
-    for (int i = 0; i < 2; i++)
+    for (int i = 1; i >= 0; i--)
         if (sqlite3_close(connections[i]) != SQLITE_OK)
             fatal(&SCENARIO, "statements are left open", connections[i]);
 }
 
 int main(void) {
     by_place = getenv("PLACES") != NULL;
-    static const struct fault INTERRUPT = {"interrupt", SQLITE_INTERRUPT, SQLITE_INTERRUPT,
-                                           true,        arm_interrupt,    FAULT_REFUSED};
     /* SQLite says SQLITE_ERROR where what it parses for itself is interrupted: in
      * sqlite3_declare_vtab() and when a table is renamed. */
-    static const struct fault CALL = {
-        "call of sqlite3_interrupt", SQLITE_INTERRUPT, SQLITE_ERROR, true,
-        arm_interrupt_by_call,       FAULT_COMES};
-    static const struct fault QUESTION = {"interrupt while a statement is prepared",
-                                          SQLITE_INTERRUPT,
-                                          SQLITE_ERROR,
-                                          true,
-                                          arm_interrupt_of_questions,
-                                          FAULT_COMES};
-    const struct fault DENIAL = {"denial",       SQLITE_AUTH,
-                                 SQLITE_ERROR,   false,
-                                 arm_authorizer, by_place ? FAULT_AT_PLACES : FAULT_REFUSED};
-    static const struct fault LATE_DENIAL = {"statement after which all is denied",
-                                             SQLITE_AUTH,
-                                             SQLITE_ERROR,
-                                             true,
-                                             arm_trace,
-                                             FAULT_COMES};
-    static const struct fault LOOK = {"nothing", SQLITE_AUTH, SQLITE_ERROR,
-                                      false,     arm_look,    FAULT_NOWHERE};
-    const struct fault *const faults[] = {&INTERRUPT, &CALL,        &QUESTION,
-                                          &DENIAL,    &LATE_DENIAL, NULL};
-    const struct fault *const faults_by_place[] = {&LOOK, &DENIAL, NULL};
+    enum { STOP = SQLITE_INTERRUPT, DENY = SQLITE_AUTH, ERROR = SQLITE_ERROR };
+    static const struct fault FAULTS[] = {
+        {"interrupt", STOP, STOP, true, arm_interrupt, FAULT_REFUSED},
+        {"call of sqlite3_interrupt", STOP, ERROR, true, arm_interrupt_by_call, FAULT_COMES},
+        {"interrupt of a question", STOP, ERROR, true, arm_interrupt_of_questions, FAULT_COMES},
+        {"denial", DENY, ERROR, false, arm_authorizer, FAULT_REFUSED},
+        {"statement, then all denied", DENY, ERROR, true, arm_trace, FAULT_COMES},
+    };
+    static const struct fault BY_PLACE[] = {
+        {"nothing", DENY, ERROR, false, arm_look, FAULT_NOWHERE},
+        {"denial", DENY, ERROR, false, arm_authorizer, FAULT_AT_PLACES},
+    };
     struct tally tally = {0};
-    int scenarios = attempt_all(by_place ? faults_by_place : faults, &tally);
+    int scenarios = by_place ? attempt_all(BY_PLACE, 2, &tally) : attempt_all(FAULTS, 5, &tally);
     long ignored = ignore_all(), committed = by_place ? 0 : commit_after_refusals();
     long denied = unchanged_after_denials();
     clear_locked_chunks();

@@ -3,19 +3,8 @@
 #include "inverse_hash.h"
 #include "library_test.h"
 
-#include "filter/layout.h"
-#include "shorthand.h"
-
-static uint64_t left(uint64_t word, int count) {
-    return word << count | word >> (64 - count);
-}
-
-static uint64_t word_at(const uint8_t *bytes) {
-    uint64_t word = 0;
-    for (int i = 0; i < 8; i++)
-        word |= (uint64_t)bytes[i] << 8 * i;
-    return word;
-}
+#include "base/portable.h"
+#include "shapes.h"
 
 /* The printable text of 32 bytes with a wanted hash: the first 16 are tried, the others follow. */
 static void a_second_printable_key_has_the_same_128_bits(void) {
@@ -35,18 +24,18 @@ static void a_second_printable_key_has_the_same_128_bits(void) {
     const uint64_t fifth = reciprocal(5), per_c1 = reciprocal(HASH_C1),
                    per_c2 = reciprocal(HASH_C2);
     const uint64_t end1 = (h1 - UINT64_C(0x52dce729)) * fifth;
-    const uint64_t end2 = left((h2 - UINT64_C(0x38495ab5)) * fifth - h1, 33);
+    const uint64_t end2 = rotated_left((h2 - UINT64_C(0x38495ab5)) * fifth - h1, 33);
     uint8_t key[32] = "evil.test/";
     for (uint64_t tries = 1; tries <= UINT64_C(1) << 28; tries++) {
         for (int i = 0; i < 6; i++)
             key[10 + i] = (uint8_t)DIGITS[tries >> 6 * i & 63];
-        uint64_t g1 = left(word_at(key) * HASH_C1, 31) * HASH_C2,
-                 g2 = left(word_at(key + 8) * HASH_C2, 33) * HASH_C1;
-        g1 = left(g1, 27) * 5 + UINT64_C(0x52dce729);
-        g2 = (left(g2, 31) + g1) * 5 + UINT64_C(0x38495ab5);
+        uint64_t g1 = rotated_left(bloom_load64(key) * HASH_C1, 31) * HASH_C2,
+                 g2 = rotated_left(bloom_load64(key + 8) * HASH_C2, 33) * HASH_C1;
+        g1 = rotated_left(g1, 27) * 5 + UINT64_C(0x52dce729);
+        g2 = (rotated_left(g2, 31) + g1) * 5 + UINT64_C(0x38495ab5);
         uint64_t k[2];
-        k[0] = left((left(end1 - g2, 37) ^ g1) * per_c2, 33) * per_c1;
-        k[1] = left((end2 ^ g2) * per_c1, 31) * per_c2;
+        k[0] = rotated_left((rotated_left(end1 - g2, 37) ^ g1) * per_c2, 33) * per_c1;
+        k[1] = rotated_left((end2 ^ g2) * per_c1, 31) * per_c2;
         int printable = 0;
         while (printable < 16) {
             uint8_t byte = (uint8_t)(k[printable / 8] >> 8 * (printable % 8));
@@ -68,12 +57,10 @@ static void a_second_printable_key_has_the_same_128_bits(void) {
 
 /* One block; which keys fall into one is for their choosers to say, too. */
 static void few_chosen_keys_saturate_a_block(void) {
-    struct bloom_shape shape;
-    char problem[BLOOM_PROBLEM_SIZE];
+    const struct bloom_shape shape = sized_shape(&bloom_layout_blocked, 1, 0.01);
     uint8_t block[64] = {0};
     uint64_t random = 3;
     unsigned keys = 0, ones = 0;
-    assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, 1, 0.01, problem));
     assert_same(shape.bits, 512, "bits");
     const struct bloom_blocks *blocks = shape.layout->blocks;
     for (; ones < 512; keys++) {

@@ -1,5 +1,5 @@
 /* What the tests of the filter library share: cmocka, reproducible random numbers, bytes as text,
- * memory of exact size. */
+ * memory of exact size, memory that fails, questions whether to stop. */
 #ifndef LIBRARY_TEST_H
 #define LIBRARY_TEST_H
 
@@ -66,6 +66,62 @@ static inline uint8_t *copy_exactly(const void *from, size_t length) {
     if (length > 0)
         memcpy(bytes, from, length);
     return bytes;
+}
+
+/* Memory that counts, and fails when it is told to: the functions of an allocator whose context
+ * this is. What is given out has no zeros in it. */
+struct test_memory {
+    uint64_t allocations, pieces, bytes, bytes_most; /* the last three: held now, held at most */
+    uint64_t fails_from, fails_to; /* numbers of allocations, from 1 on; 0: none */
+};
+
+enum { SIZE_IN_FRONT = 16 }; /* of each piece, so that it is aligned as malloc aligns */
+
+static inline void *test_resize(void *context, void *memory, size_t bytes) {
+    struct test_memory *test = context;
+    uint8_t *piece = memory == NULL ? NULL : (uint8_t *)memory - SIZE_IN_FRONT;
+    size_t before = 0;
+    assert_true(bytes > 0);
+    test->allocations++;
+    if (test->allocations >= test->fails_from && test->allocations <= test->fails_to)
+        return NULL;
+    if (piece != NULL)
+        memcpy(&before, piece, sizeof before);
+    piece = realloc(piece, SIZE_IN_FRONT + bytes);
+    assert_non_null(piece);
+    memcpy(piece, &bytes, sizeof bytes);
+    if (bytes > before)
+        memset(piece + SIZE_IN_FRONT + before, 0xa5, bytes - before);
+    test->pieces += memory == NULL;
+    test->bytes += bytes - before;
+    if (test->bytes > test->bytes_most)
+        test->bytes_most = test->bytes;
+    return piece + SIZE_IN_FRONT;
+}
+
+static inline void *test_allocate(void *context, size_t bytes) {
+    return test_resize(context, NULL, bytes);
+}
+
+static inline void test_release(void *context, void *memory) {
+    struct test_memory *test = context;
+    size_t bytes;
+    if (memory == NULL)
+        return;
+    memcpy(&bytes, (uint8_t *)memory - SIZE_IN_FRONT, sizeof bytes);
+    test->pieces--;
+    test->bytes -= bytes;
+    free((uint8_t *)memory - SIZE_IN_FRONT);
+}
+
+/* Questions whether to stop: the answer is no, but to one of them yes. */
+struct test_questions {
+    unsigned asked, yes_at; /* its number, from 1 on; 0: none */
+};
+
+static inline bool test_is_stopped(void *questions) {
+    struct test_questions *test = questions;
+    return ++test->asked == test->yes_at;
 }
 
 /* Bytes against hexadecimal digits. */

@@ -1,6 +1,7 @@
 /* Lists: whatever the bytes, an entry lies in them, lines ascend, and a key is that of a URL and
  * canonical; a quarter of a megabyte of anything takes linear time. What each form means is tested
- * by lists.test. */
+ * by lists.test, and that lines are read alike with the shortcut for plain ones by plain_test.py.
+ */
 #include "library_test.h"
 
 #include "list/list.h"
@@ -62,7 +63,7 @@ static const char *const PIECES[] = {
 static void random_lists(void) {
     uint64_t random = 5;
     unsigned keys = 0, entries = 0, more;
-    for (unsigned round = 0; round < 60000; round++) {
+    for (unsigned round = 0; round < 12000; round++) {
         uint8_t bytes[600];
         size_t length = 0;
         for (uint64_t pieces = random_below(&random, 30); pieces > 0; pieces--) {
@@ -74,107 +75,33 @@ static void random_lists(void) {
         keys += read_list(bytes, length, &more);
         entries += more;
     }
-    for (unsigned round = 0; round < 5000; round++) {
+    for (unsigned round = 0; round < 2000; round++) {
         uint8_t bytes[200];
         size_t length = random_below(&random, sizeof bytes);
         random_fill(&random, bytes, length);
         read_list(bytes, length, &more);
     }
-    assert_true(keys > 1000 && entries > 2 * keys);
+    assert_true(keys > 500 && entries > 2 * keys);
 }
 
-static char *append(char *to, const char *text) {
-    memcpy(to, text, strlen(text));
-    return to + strlen(text);
-}
-
-/* A line in a common form, or nearly so, and how it ends. Returns how many bytes it has. */
-static size_t write_plain_line(uint64_t *random, char *to) {
-    static const char *const STARTS[] = {"",   "",  "0.0.0.0 ", "127.0.0.1 ", "||",
-                                         "||", "0", "0.0.0.0",  "0.0.0.0  ",  "0.0.0.0 0.0.0.0 ",
-                                         "-",  "|", ".",        "127.0.0.1"};
-    static const char *const LABELS[] = {
-        "a",     "b",   "evil", "a-b",  "a_b", "1", "1.2", "-1",       "-",       "xn--", "xn",
-        "xn--a", "x--", "_",    "0x7f", "7f",  "A", "",    "\xc3\xbc", "example", "com",  "com"};
-    static const char *const ENDS[] = {"",  "",   "^",  "^",  "^$all", ".",  "/", ":80",
-                                       "*", "^^", "\t", " #", "#x",    "^|", ","};
-    static const char *const BREAKS[] = {"\n", "\n", "\r\n", "\r", "\n\n"};
-    char *at = to;
-    at = append(at, STARTS[random_below(random, COUNT_OF(STARTS))]);
-    for (uint64_t labels = 1 + random_below(random, 4); labels > 0; labels--) {
-        at = append(at, LABELS[random_below(random, COUNT_OF(LABELS))]);
-        at = append(at, labels > 1 ? "." : "");
-    }
-    at = append(at, ENDS[random_below(random, COUNT_OF(ENDS))]);
-    at = append(at, BREAKS[random_below(random, COUNT_OF(BREAKS))]);
-    return (size_t)(at - to);
-}
-
-/* Blanks around a line do not count, but keep it from being taken without reading it. */
-static void check_blanks(const uint8_t *bytes, size_t length) {
-    static const char BEGUN[] = "x y z\n"; /* a heading may come before */
-    struct bloom_list *lists[2] = {malloc(sizeof *lists[0]), malloc(sizeof *lists[1])};
-    struct bloom_list_entry entries[2];
-    enum bloom_list_step step;
-    uint8_t *texts[2] = {malloc(2 * length + sizeof BEGUN), malloc(2 * length + sizeof BEGUN)};
-    size_t lengths[2];
-    for (unsigned blanks = 0; blanks < 2; blanks++) {
-        assert_non_null(lists[blanks]);
-        assert_non_null(texts[blanks]);
-        memcpy(texts[blanks], BEGUN, sizeof BEGUN - 1);
-        size_t used = sizeof BEGUN - 1;
-        for (size_t i = 0; i < length; i++) {
-            if (blanks == 1 &&
-                (bytes[i] == '\r' || (bytes[i] == '\n' && (i == 0 || bytes[i - 1] != '\r'))))
-                texts[blanks][used++] = ' ';
-            texts[blanks][used++] = bytes[i];
-        }
-        lengths[blanks] = used;
-        assert_null(bloom_list_begin(lists[blanks], texts[blanks], lengths[blanks]));
-    }
-    do {
-        step = bloom_list_next(lists[0], &entries[0]);
-        assert_int_equal(bloom_list_next(lists[1], &entries[1]), step);
-        if (step != BLOOM_LIST_ENTRY)
-            continue;
-        assert_int_equal(entries[0].line, entries[1].line);
-        assert_ptr_equal(entries[0].note, entries[1].note);
-        assert_int_equal(entries[0].is_text, entries[1].is_text);
-        assert_int_equal(entries[0].written_bytes, entries[1].written_bytes);
-        assert_memory_equal(entries[0].written, entries[1].written, entries[0].written_bytes);
-        assert_int_equal(entries[0].key != NULL, entries[1].key != NULL);
-        if (entries[0].key == NULL)
-            continue;
-        assert_string_equal((const char *)entries[0].key, (const char *)entries[1].key);
-        assert_int_equal(strlen((const char *)entries[0].key), entries[0].key_bytes);
-    } while (step != BLOOM_LIST_END);
-    for (unsigned blanks = 0; blanks < 2; blanks++) {
-        free(lists[blanks]);
-        free(texts[blanks]);
-    }
-}
-
-static void plain_lines(void) {
-    uint64_t random = 6;
-    for (unsigned round = 0; round < 20000; round++) {
-        char text[2000];
-        size_t length = 0;
-        for (uint64_t lines = random_below(&random, 12); lines > 0; lines--)
-            length += write_plain_line(&random, text + length);
-        check_blanks((const uint8_t *)text, length);
-    }
+/* A list takes 0.1 s of the processor or so; it was 1.8 s where each field looked beyond its end.
+ */
+static void assert_soon_read(const uint8_t *bytes, size_t length, unsigned entries_least) {
+    unsigned entries;
+    const clock_t start = clock();
+    read_list(bytes, length, &entries);
+    assert_true(entries >= entries_least);
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 1);
 }
 
 /* Between letters, which keep what is blank in the line. */
 static void long_lists(void) {
     enum { LENGTH = 1 << 18 };
     uint8_t *bytes = malloc(LENGTH + 20);
-    unsigned entries;
     assert_non_null(bytes);
     for (size_t i = 0; i < COUNT_OF(PIECES); i++)
-        for (unsigned line = 1; line <= 16000; line *= 126) {
+        for (unsigned line = i % 3 ? 16000 : 126; line <= 16000; line *= 127) {
             size_t size = PIECES[i][0] == '\0' ? 1 : strlen(PIECES[i]), length = 0, written = 0;
-            clock_t start = clock();
             while (length < LENGTH) {
                 memcpy(bytes + length, PIECES[i], size);
                 length += size;
@@ -185,9 +112,7 @@ static void long_lists(void) {
                     written = 0;
                 }
             }
-            read_list(bytes, length, &entries);
-            /* 0.1 s of the processor at most; 1.8 s where each field looked beyond its end. */
-            assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 1);
+            assert_soon_read(bytes, length, 0);
         }
     free(bytes);
 }
@@ -202,10 +127,8 @@ static void many_fields(void) {
     } CASES[] = {
         {"x,", '1', ','}, {"1", '1', ','}, {"local-data: \"h ", 'a', ' '}, {"1 ", '-', ' '}};
     uint8_t *bytes = malloc(LINES * LINE);
-    unsigned entries;
     assert_non_null(bytes);
     for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-        clock_t start = clock();
         memset(bytes, CASES[i].others, LINES * LINE);
         for (uint8_t *line = bytes; line < bytes + LINES * LINE; line += LINE) {
             size_t used = strlen(CASES[i].start);
@@ -216,9 +139,7 @@ static void many_fields(void) {
             line[LINE - 2] = '"';
             line[LINE - 1] = '\n';
         }
-        read_list(bytes, LINES * LINE, &entries);
-        assert_int_equal(entries, LINES);
-        assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 1); /* 0.1 s or so */
+        assert_soon_read(bytes, LINES * LINE, LINES);
     }
     free(bytes);
 }
@@ -272,7 +193,6 @@ static void the_longest_line(void) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
-        TEST("Lines taken without reading them are as if read", plain_lines),
         TEST("A quarter of a megabyte of anything takes linear time", long_lists),
         TEST("Lines of many fields take linear time", many_fields),
         TEST("What passes a megabyte without an entry pauses", pauses),

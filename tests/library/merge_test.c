@@ -2,35 +2,20 @@
  * give when they are added to a filter of that size. Each moment at which one may be interrupted,
  * each allocation that may fail, and what is told of the bytes that were handled. */
 #include "library_test.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 #include "filter/header.h"
 #include "filter/merge.h"
 
-static unsigned asked, interrupt_at, allocations, failing, held;
-static uint64_t told[64];
+static struct test_memory memory;
+static const struct bloom_memory MEMORY = {test_allocate, test_release, NULL, &memory};
+static struct test_questions questions;
+static uint64_t told[64]; /* with each question */
 
 static bool interrupted(void *argument, uint64_t bytes) {
-    assert_ptr_equal(argument, told);
-    told[asked % COUNT_OF(told)] = bytes;
-    return ++asked == interrupt_at;
+    told[questions.asked % COUNT_OF(told)] = bytes;
+    return test_is_stopped(argument);
 }
-
-static void *allocate(void *context, size_t bytes) {
-    assert_null(context);
-    if (++allocations == failing)
-        return NULL;
-    held++;
-    return allocate_exactly((size_t)bytes);
-}
-
-static void release(void *context, void *memory) {
-    assert_null(context);
-    held -= memory != NULL;
-    free(memory);
-}
-
-static const struct bloom_memory MEMORY = {.allocate = allocate, .release = release};
 
 /* Two filters and what they should give. */
 struct operands {
@@ -48,10 +33,16 @@ static uint8_t *filter_of(const struct bloom_shape *shape, const uint64_t *words
     return filter;
 }
 
-static enum bloom_built merge_them(struct bloom_merge *merge, const struct operands *operands) {
+/* Merges with the question that is answered with yes, and the allocation that fails; 0: none. */
+static enum bloom_built merge_them(struct bloom_merge *merge, enum bloom_merge_kind kind,
+                                   const struct operands *operands, unsigned yes_at,
+                                   uint64_t fails) {
     char problem[BLOOM_PROBLEM_SIZE];
     enum bloom_built merged = BLOOM_BUILT;
-    asked = allocations = 0;
+    questions = (struct test_questions){.yes_at = yes_at};
+    memory = (struct test_memory){.fails_from = fails, .fails_to = fails};
+    *merge = (struct bloom_merge){
+        .kind = kind, .memory = &MEMORY, .interrupted = interrupted, .argument = &questions};
     for (int i = 0; i < 2 && merged == BLOOM_BUILT; i++) {
         uint8_t *filter = filter_of(&operands->shapes[i], operands->keys[i], operands->counts[i]);
         merged = bloom_merge_take(merge, &operands->shapes[i], filter, problem);
@@ -60,71 +51,51 @@ static enum bloom_built merge_them(struct bloom_merge *merge, const struct opera
     return merged;
 }
 
-static struct bloom_merge new_merge(enum bloom_merge_kind kind) {
-    return (struct bloom_merge){
-        .kind = kind, .memory = &MEMORY, .interrupted = interrupted, .argument = told};
+static void end_merge(struct bloom_merge *merge) {
+    bloom_merge_release(merge);
+    assert_same(memory.pieces, 0, "pieces of memory left");
 }
 
-static void assert_merges(enum bloom_merge_kind kind, const struct operands *operands) {
+static void assert_merges(enum bloom_merge_kind kind, const struct operands *operands,
+                          unsigned asks) {
     size_t bytes = (size_t)bloom_filter_bytes(&operands->result);
     uint8_t *wanted = filter_of(&operands->result, operands->keys[0], operands->counts[0]);
     uint8_t *other = filter_of(&operands->result, operands->keys[1], operands->counts[1]);
+    struct bloom_merge merge;
     for (size_t i = bloom_header_bytes(&operands->result); i < bytes; i++)
         wanted[i] = kind == BLOOM_UNION ? wanted[i] | other[i] : wanted[i] & other[i];
-    interrupt_at = failing = 0;
-    struct bloom_merge merge = new_merge(kind);
-    assert_int_equal(merge_them(&merge, operands), BLOOM_BUILT);
+    assert_int_equal(merge_them(&merge, kind, operands, 0, 0), BLOOM_BUILT);
     assert_memory_equal(merge.filter, wanted, bytes);
     assert_int_equal(merge.shape.bits, operands->result.bits);
-    bloom_merge_release(&merge);
-    unsigned questions = asked, pieces = allocations;
-    assert_int_equal(held, 0);
-    for (interrupt_at = 1; interrupt_at <= questions; interrupt_at++) {
-        merge = new_merge(kind);
-        assert_int_equal(merge_them(&merge, operands), BLOOM_BUILD_INTERRUPTED);
-        assert_int_equal(asked, interrupt_at);
-        bloom_merge_release(&merge);
-        assert_int_equal(held, 0);
+    assert_int_equal(questions.asked, asks);
+    const uint64_t allocations = memory.allocations;
+    end_merge(&merge);
+    for (unsigned at = 1; at <= asks; at++) {
+        assert_int_equal(merge_them(&merge, kind, operands, at, 0), BLOOM_BUILD_INTERRUPTED);
+        assert_int_equal(questions.asked, at);
+        end_merge(&merge);
     }
-    interrupt_at = 0;
-    for (failing = 1; failing <= pieces; failing++) {
-        merge = new_merge(kind);
-        assert_int_equal(merge_them(&merge, operands), BLOOM_BUILD_NO_MEMORY);
-        assert_int_equal(allocations, failing);
-        bloom_merge_release(&merge);
-        assert_int_equal(held, 0);
+    for (uint64_t failing = 1; failing <= allocations; failing++) {
+        assert_int_equal(merge_them(&merge, kind, operands, 0, failing), BLOOM_BUILD_NO_MEMORY);
+        assert_int_equal(memory.allocations, failing);
+        end_merge(&merge);
     }
-    failing = 0;
     free(wanted);
     free(other);
 }
 
-static struct bloom_shape shape_of(const struct bloom_layout *layout, uint64_t capacity) {
-    struct bloom_shape shape;
-    char problem[BLOOM_PROBLEM_SIZE];
-    assert_true(bloom_shape_for(&shape, layout, capacity, 0.01, problem));
-    return shape;
-}
-
 static void either_order(struct operands operands, enum bloom_merge_kind kind, unsigned asks) {
-    for (int turn = 0; turn < 2; turn++) {
-        assert_merges(kind, &operands);
-        struct operands before = operands;
-        for (int i = 0; i < 2; i++) {
-            operands.shapes[i] = before.shapes[!i];
-            operands.keys[i] = before.keys[!i];
-            operands.counts[i] = before.counts[!i];
-        }
-        struct bloom_merge merge = new_merge(kind);
-        assert_int_equal(merge_them(&merge, &operands), BLOOM_BUILT);
-        assert_int_equal(asked, asks);
-        bloom_merge_release(&merge);
-    }
+    const struct operands turned = {{operands.shapes[1], operands.shapes[0]},
+                                    operands.result,
+                                    {operands.keys[1], operands.keys[0]},
+                                    {operands.counts[1], operands.counts[0]}};
+    assert_merges(kind, &operands, asks);
+    assert_merges(kind, &turned, asks);
 }
 
 static void sizes_alike(void) {
     static const uint64_t ONE[] = {UINT64_C(0x123456789abcdef0), 7}, TWO[] = {UINT64_MAX, 7, 9};
-    struct bloom_shape shape = shape_of(&bloom_layout_blocked, 100);
+    struct bloom_shape shape = sized_shape(&bloom_layout_blocked, 100, 0.01);
     struct operands operands = {{shape, shape}, shape, {ONE, TWO}, {2, 3}};
     either_order(operands, BLOOM_UNION, 2); /* copied, combined */
     either_order(operands, BLOOM_INTERSECTION, 2);
@@ -134,7 +105,7 @@ static void sizes_alike(void) {
 static void halved(void) {
     static const uint64_t ONE[] = {UINT64_C(0x0123456789abcdef), UINT64_C(3) << 62},
                           TWO[] = {UINT64_MAX, UINT64_C(3) << 62, 9};
-    struct bloom_shape small = shape_of(&bloom_layout_parquet, 100), large = small;
+    struct bloom_shape small = sized_shape(&bloom_layout_parquet, 100, 0.01), large = small;
     large.bits *= 4;
     struct operands operands = {{small, large}, small, {ONE, TWO}, {2, 3}};
     either_order(operands, BLOOM_UNION, 4);
@@ -154,12 +125,13 @@ static void numbers(void) {
 
 static void handled_bytes_are_told(void) {
     static const uint64_t ONE[] = {1}, TWO[] = {2};
-    struct bloom_shape shape = shape_of(&bloom_layout_blocked, 10 << 20);
+    struct bloom_shape shape = sized_shape(&bloom_layout_blocked, 10 << 20, 0.01);
     struct operands operands = {{shape, shape}, shape, {ONE, TWO}, {1, 1}};
     uint64_t bytes = bloom_payload_bytes(&shape);
-    struct bloom_merge merge = new_merge(BLOOM_UNION);
-    assert_int_equal(merge_them(&merge, &operands), BLOOM_BUILT);
-    bloom_merge_release(&merge);
+    struct bloom_merge merge;
+    assert_int_equal(merge_them(&merge, BLOOM_UNION, &operands, 0, 0), BLOOM_BUILT);
+    end_merge(&merge);
+    const unsigned asked = questions.asked;
     assert_int_equal(asked, 1 + (bytes + BLOOM_MERGE_STRETCH - 1) / BLOOM_MERGE_STRETCH);
     assert_true(asked > 3);
     assert_int_equal(told[0], bloom_filter_bytes(&shape));

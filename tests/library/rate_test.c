@@ -4,52 +4,29 @@
  */
 #include "library_test.h"
 
-#include "filter/key_set.h"
-#include "filter/layout.h"
-#include "shorthand.h"
+#include "shapes.h"
 
 #include <math.h>
 
-static uint8_t *empty_payload(const struct bloom_shape *shape) {
-    return allocate_exactly((size_t)bloom_payload_bytes(shape));
-}
-
-/* Hashes of count integers from first on, as many words each as the layout takes. */
-static void hash_integers(const struct bloom_layout *layout, int64_t first, size_t count,
-                          uint64_t *values) {
-    for (size_t i = 0; i < count; i++) {
-        struct bloom_hash hash = bloom_hash_integer(first + (int64_t)i);
-        memcpy(values + i * layout->hash_words, hash.words, layout->hash_words * sizeof *values);
-    }
-}
-
 enum { BATCH = 512 };
 
-static void add_integers(const struct bloom_shape *shape, uint8_t *payload, int64_t first,
-                         uint64_t count) {
-    uint64_t values[2 * BATCH];
-    while (count > 0) {
-        size_t now = count < BATCH ? (size_t)count : BATCH;
-        hash_integers(shape->layout, first, now, values);
-        shape->layout->add(shape, payload, values, now);
-        first += (int64_t)now;
-        count -= now;
-    }
-}
-
-static uint64_t count_found(const struct bloom_shape *shape, const uint8_t *payload, int64_t first,
-                            uint64_t count) {
-    uint64_t values[2 * BATCH];
+/* Adds count integers from first on, or counts those that are found. */
+static uint64_t add_or_find(const struct bloom_shape *shape, uint8_t *payload, bool adds,
+                            int64_t first, uint64_t count) {
+    const size_t width = shape->layout->hash_words;
+    uint64_t words[2 * BATCH], sum = 0;
     uint8_t found[BATCH];
-    uint64_t sum = 0;
-    while (count > 0) {
-        size_t now = count < BATCH ? (size_t)count : BATCH;
-        hash_integers(shape->layout, first, now, values);
-        bloom_check_many(shape, payload, values, now, found);
+    for (size_t now; count > 0; count -= now, first += (int64_t)now) {
+        now = count < BATCH ? (size_t)count : BATCH;
         for (size_t i = 0; i < now; i++)
+            memcpy(words + i * width, bloom_hash_integer(first + (int64_t)i).words,
+                   width * sizeof *words);
+        if (adds)
+            shape->layout->add(shape, payload, words, now);
+        else
+            bloom_check_many(shape, payload, words, now, found);
+        for (size_t i = 0; i < now && !adds; i++)
             sum += found[i];
-        first += (int64_t)now;
-        count -= now;
     }
     return sum;
 }
@@ -72,9 +49,9 @@ static struct measurement measure(const struct bloom_shape *shape, uint64_t keys
     uint64_t each = (uint64_t)ceil(checks / filters);
     for (unsigned filter = 0; filter < filters; filter++) {
         uint8_t *payload = empty_payload(shape);
-        add_integers(shape, payload, next_key, keys);
+        add_or_find(shape, payload, true, next_key, keys);
         next_key += (int64_t)keys;
-        double rate = (double)count_found(shape, payload, next_key, each) / (double)each;
+        double rate = (double)add_or_find(shape, payload, false, next_key, each) / (double)each;
         next_key += (int64_t)each;
         sum += rate;
         squares += rate * rate;
@@ -113,10 +90,7 @@ static void assert_rates_kept(const struct bloom_layout *layout, const struct as
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < COUNT_OF(EVERY_SIZE); j++) {
             uint64_t keys = EVERY_SIZE[j];
-            struct bloom_shape shape;
-            char problem[BLOOM_PROBLEM_SIZE];
-            if (!bloom_shape_for(&shape, layout, keys, rates[i].rate, problem))
-                fail_msg("%s", problem);
+            const struct bloom_shape shape = sized_shape(layout, keys, rates[i].rate);
             /* Small filters differ from one another: many of them. */
             unsigned filters = keys < 100000 ? 200 : keys < 1000000 ? 8 : 2;
             /* A single block is far from full with few keys: a few checks show it. */
@@ -144,9 +118,7 @@ static void blocked_keeps_rates(void) {
 static void classic_is_predicted(void) {
     static const double rates[] = {0.1, 0.01, 0.001};
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
-        struct bloom_shape shape;
-        char problem[BLOOM_PROBLEM_SIZE];
-        assert_true(bloom_shape_for(&shape, &bloom_layout_classic, 1000000, rates[i], problem));
+        const struct bloom_shape shape = sized_shape(&bloom_layout_classic, 1000000, rates[i]);
         double predicted =
             pow(-expm1(-(double)shape.probes * 1e6 / (double)shape.bits), shape.probes);
         struct measurement measured = measure(&shape, 1000000, 2, 5e4 / rates[i], rates[i]);
@@ -168,25 +140,21 @@ static void fuse_is_predicted(void) {
     };
     print_message("layout         n   w   bits/key       measured  measured * 2^w\n");
     for (size_t i = 0; i < COUNT_OF(known); i++) {
-        uint64_t each = (uint64_t)(known[i].checks / known[i].filters), found = 0, word;
+        uint64_t each = (uint64_t)(known[i].checks / known[i].filters), found = 0;
         struct bloom_shape shape;
         for (unsigned filter = 0; filter < known[i].filters; filter++) {
             struct bloom_key_set set = {.layout = &bloom_layout_fuse, .memory = &bloom_c_memory};
-            uint64_t distinct;
-            char problem[BLOOM_PROBLEM_SIZE];
             int64_t first = (int64_t)((i * 1000 + filter) << 34);
-            for (uint64_t key = 0; key < known[i].keys; key++) {
-                hash_integers(&bloom_layout_fuse, first + (int64_t)key, 1, &word);
-                assert_true(bloom_key_set_add(&set, &word));
-            }
-            assert_int_equal(bloom_key_set_settle(&set, &distinct), BLOOM_BUILT);
-            assert_true(bloom_shape_for(&shape, &bloom_layout_fuse, distinct,
-                                        ldexp(1, -(int)known[i].width), problem));
+            for (uint64_t key = 0; key < known[i].keys; key++)
+                assert_true(
+                    bloom_key_set_add(&set, bloom_hash_integer(first + (int64_t)key).words));
+            assert_settles_to(&set, known[i].keys);
+            shape = sized_shape(&bloom_layout_fuse, known[i].keys, ldexp(1, -(int)known[i].width));
             uint8_t *payload = empty_payload(&shape);
             assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
-            assert_same(count_found(&shape, payload, first, known[i].keys), known[i].keys,
+            assert_same(add_or_find(&shape, payload, false, first, known[i].keys), known[i].keys,
                         "keys found");
-            found += count_found(&shape, payload, first + (int64_t)known[i].keys, each);
+            found += add_or_find(&shape, payload, false, first + (int64_t)known[i].keys, each);
             bloom_key_set_clear(&set);
             free(payload);
         }

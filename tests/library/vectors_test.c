@@ -118,68 +118,6 @@ static void valid_filters(void) {
     assert_true(count > 20);
 }
 
-/* Of the keys of a vector: by the builder where the layout is made of a finished set, else given n.
- * NULL: not so. */
-static struct sqlite_bloom_filter *made_of(const struct sqlite_bloom_description *description,
-                                           const struct sqlite_bloom_key *keys, size_t count) {
-    struct sqlite_bloom_filter *made = NULL;
-    struct sqlite_bloom_builder *builder;
-    char options[100];
-    size_t added = 0;
-    snprintf(options, sizeof options, "layout=%s%s%s", description->layout,
-             description->key_rule != NULL ? ", key=" : "",
-             description->key_rule != NULL ? description->key_rule : "");
-    if (sqlite_bloom_filter_new(&made, description->n, description->p, options, NULL, NULL) ==
-        SQLITE_BLOOM_OK) {
-        sqlite_bloom_filter_add_many(made, keys, count, &added, NULL);
-    } else if (strcmp(description->layout, "fuse") == 0) {
-        assert_int_equal(sqlite_bloom_builder_open(&builder, description->p, options, NULL, NULL),
-                         0);
-        while (added < count && sqlite_bloom_builder_add(builder, keys[added], NULL) == 0)
-            added++;
-        assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), SQLITE_BLOOM_OK);
-        sqlite_bloom_builder_close(builder);
-    }
-    assert_int_equal(added, made != NULL ? count : 0);
-    return made;
-}
-
-/* What the keys of a vector make, where all its keys are given and n and p decide its size. */
-static void filters_made_again(void) {
-    static struct sqlite_bloom_key keys[KEYS_MOST];
-    char *at = vectors;
-    struct line line;
-    unsigned blocked = 0, counting = 0, fuse = 0, other = 0;
-    while (next_line(&at, "valid", &line)) {
-        struct sqlite_bloom_description description;
-        struct sqlite_bloom_filter *filter, *made;
-        size_t length, told;
-        uint8_t *bytes = bytes_of(line.fields[2], &length);
-        size_t count = keys_of(line.fields[3], keys);
-        assert_int_equal(sqlite_bloom_filter_open(&filter, bytes, length, NULL, NULL), 0);
-        sqlite_bloom_filter_describe(filter, &description);
-        made = count > 0 && description.n > 0 && !description.salted
-                   ? made_of(&description, keys, count)
-                   : NULL;
-        if (made != NULL) {
-            const void *again = sqlite_bloom_filter_bytes(made, &told);
-            bool same = told == length && memcmp(again, bytes, length) == 0;
-            *(*line.fields[1] == 'f'                        ? &fuse
-              : strcmp(description.layout, "blocked") == 0  ? &blocked
-              : strcmp(description.layout, "counting") == 0 ? &counting
-                                                            : &other) += same;
-            sqlite_bloom_filter_close(made);
-        }
-        sqlite_bloom_filter_close(filter);
-        free_keys(keys, count);
-        free(bytes);
-    }
-    assert_int_equal(blocked, 1);
-    assert_int_equal(counting, 1);
-    assert_int_equal(fuse, 2);
-    assert_int_equal(other, 5);
-}
-
 static void invalid_filters(void) {
     char *at = vectors;
     struct line line;
@@ -223,7 +161,6 @@ static int free_vectors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_VECTORS("Filters of the vectors are read, and answer", valid_filters),
-        WITH_VECTORS("Filters of the vectors are made again of their keys", filters_made_again),
         WITH_VECTORS("What the vectors call invalid is refused", invalid_filters),
     };
     return cmocka_run_group_tests_name("vectors", tests, NULL, NULL);

@@ -6,26 +6,21 @@
 #include "sqlite-bloom-filter.h"
 
 #include "filter/layout.h"
+#include "threads.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 8, KEYS = 600, ADDED = 300, TEXT_SIZE = 700, LONG_URLS = 10 };
+enum { KEYS = 600, ADDED = 300, TEXT_SIZE = 700, LONG_URLS = 10 };
 
 #define SALT "salt=000102030405060708090a0b0c0d0e0f"
 
 static struct sqlite_bloom_key keys[KEYS]; /* of all types; the first ADDED are added */
 static struct sqlite_bloom_key numbers[KEYS];
 static char texts[KEYS][TEXT_SIZE];
-static int passed, failed;
 
 /* What the threads share, all of it unchanged while they run. */
 static const struct sqlite_bloom_filter *shared;
 static const struct sqlite_bloom_key *asked;
-static const char *title;
-static pthread_barrier_t start; /* so that all threads begin at once */
 
 /* What a thread found out: written by itself, read after it has been joined. */
 struct reader {
@@ -117,37 +112,22 @@ static const char *judge(const struct reader *reader, const struct reader *alone
     return reader->estimate.ones == alone->estimate.ones ? NULL : "another estimate";
 }
 
-static void tell(const char *problem) {
-    passed += problem == NULL;
-    failed += problem != NULL;
-    if (problem != NULL)
-        printf("%s: %s\n", title, problem);
-}
-
-static void read_together(const char *name, const struct sqlite_bloom_filter *filter,
+static void read_together(const char *title, const struct sqlite_bloom_filter *filter,
                           const struct sqlite_bloom_key *of) {
     static struct reader readers[THREADS], alone;
-    pthread_t threads[THREADS];
     const char *problem = NULL;
-    title = name;
     shared = filter;
     asked = of;
-    pthread_barrier_init(&start, NULL, THREADS);
-    for (int i = 0; i < THREADS; i++) {
-        memset(&readers[i], 0, sizeof readers[i]);
-        readers[i].number = i;
-        if (pthread_create(&threads[i], NULL, read_filter, &readers[i]) != 0)
-            die("pthread_create", "no thread");
-    }
+    memset(readers, 0, sizeof readers);
     for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    pthread_barrier_destroy(&start);
+        readers[i].number = i;
+    run_threads(read_filter, readers, sizeof *readers);
     memset(&alone, 0, sizeof alone);
     check_each(&alone);
     read_on(&alone);
     for (int i = 0; i < THREADS && problem == NULL; i++)
         problem = judge(&readers[i], &alone);
-    tell(problem);
+    report(title, problem);
 }
 
 /* A view on a filter that a builder makes of the keys that it takes. Threads share the view, not
@@ -207,6 +187,5 @@ int main(void) {
     for (size_t i = 0; i < sizeof KEYINGS / sizeof *KEYINGS; i++)
         read_built(KEYINGS[i], 0.01, KEYINGS[i], keys);
     read_older_guava();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed > 0;
+    return summary();
 }

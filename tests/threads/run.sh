@@ -91,6 +91,18 @@ library=$(echo "$linked" | grep -vE '/(sqlite|table)/|/extension\.o$')
 $CC $flags -o $build/readers_test tests/threads/readers_test.c $library -lpthread -lm || exit 1
 program "readers" readers_test
 
+# with_race RACE SOURCE OBJECTS FLAGS...: compiles a program or library of objects, of which the one
+# of that source has a race put into it.
+with_race() {
+    race=$1
+    source=$2
+    others=$(echo "$3" | grep -v "/${source%.c}\.o\$")
+    shift 3
+    # shellcheck disable=SC2086
+    $CC $flags $variant -D"$race" -include tests/threads/race.h -c -o $build/race.o \
+        "ext/$source" && $CC $flags $variant "$@" $others $build/race.o $libraries
+}
+
 # raced VARIABLE NAME ARGUMENTS...: runs a program of $build, in which the sanitizer must find the
 # race for that variable.
 raced() {
@@ -105,31 +117,17 @@ raced() {
     fi
 }
 
-# Would a race be found at all? sqlite/arguments.c with one put in, the other files as they are.
-# shellcheck disable=SC2086
-$CC $flags -DSQLITE_CORE -include tests/threads/race.h -c -o $build/race.o ext/sqlite/arguments.c ||
-    exit 1
-others=$(echo "$linked" | grep -v 'sqlite/arguments\.o$')
-# shellcheck disable=SC2086
-$CC $flags -DSQLITE_CORE -o $build/race_test tests/threads/threads_test.c $others $build/race.o \
-    $libraries || exit 1
+# Would a race be found at all? The other files are as they are.
+variant=-DSQLITE_CORE
+with_race RACE_OF_VALUES sqlite/arguments.c "$linked" -o $build/race_test \
+    tests/threads/threads_test.c || exit 1
 raced race_calls race_test $build
-# The same with sqlite-bloom-filter.c.
-# shellcheck disable=SC2086
-$CC $flags -include tests/threads/race_readers.h -c -o $build/race.o ext/sqlite-bloom-filter.c ||
-    exit 1
-others=$(echo "$library" | grep -v '/sqlite-bloom-filter\.o$')
-# shellcheck disable=SC2086
-$CC $flags -o $build/race_readers_test tests/threads/readers_test.c $others $build/race.o \
-    -lpthread -lm || exit 1
+variant=
+with_race RACE_OF_KEYS sqlite-bloom-filter.c "$library" -o $build/race_readers_test \
+    tests/threads/readers_test.c || exit 1
 raced race_calls race_readers_test
-# The same with sqlite/connection.c, where a call of SQLite follows the end of a use.
-# shellcheck disable=SC2086
-$CC $flags -fPIC -include tests/threads/race_libraries.h -c -o $build/race.o \
-    ext/sqlite/connection.c || exit 1
-others=$(echo "$loaded" | grep -v 'sqlite/connection\.o$')
-# shellcheck disable=SC2086
-$CC $flags -shared -o $build/race.so $others $build/race.o -lm || exit 1
+variant=-fPIC libraries=-lm
+with_race RACE_OF_LIBRARIES sqlite/connection.c "$loaded" -shared -o $build/race.so || exit 1
 raced sqlite3_api two_libraries_test $build "./$build/race.so"
 rm -f $build/threads_*.db* $build/one.so $build/two.so
 echo "$passed passed, $failed failed"
