@@ -301,7 +301,7 @@ class Query:
             alias = self.alias()
             if kind == "ordinary":
                 table = choices.of(list(ORDINARY))
-                hint = choices.of(["", "", " NOT INDEXED", *(
+                hint = choices.of(["", "", "", "", " NOT INDEXED", *(
                     f" INDEXED BY {name}" for name in self.world.indexes[table])])
                 if "BY" in hint:
                     self.must = False  # an index may want what only comes after
