@@ -139,7 +139,6 @@ TEST_SUITES = \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
-    'generations=$(PYTHON) tests/tables/generations_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \

@@ -44,8 +44,8 @@ EMULATED = {
 # What they judge are texts and names, plans and cursors, transactions and connections: SQLite and
 # our SQL decide it, on every processor alike.
 OF_SQL_ALONE = """arguments null_filters options pins schema table_arguments table_basics
-    table_changes table_connections table_generations table_maintenance table_options
-    table_refusals table_rows table_transactions""".split()
+    table_connections table_generations table_maintenance table_refusals table_rows
+    table_transactions""".split()
 # They ask hashes and kernels over and over. The libraries for glibc and for musl have the same
 # instructions there, by one compiler of one source: glibc runs them, musl runs what calls the C
 # library.

@@ -70,11 +70,6 @@ class Quote(unittest.TestCase):
         else:
             self.fail(f"not refused: {data}")
 
-    def test_characters_at_the_edges(self):
-        for point in EDGES:
-            for text in (chr(point), f"a{chr(point)}b", 2 * chr(point)):
-                self.check(text.encode())
-
     def test_what_is_no_character(self):
         edges = (0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1,
                  0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xf7, 0xf8, 0xfb, 0xff)
@@ -86,9 +81,9 @@ class Quote(unittest.TestCase):
             self.check(bytes(parts))
 
     def test_where_it_is_cut_off(self):
-        for piece in ("a", "é", "€", "😀", "\u2028", "\0", "ab\u202e", "é€😀\0"):
-            for length in range(1, 140):
-                self.check((piece * 140)[:length].encode())
+        for piece in ("a", "😀", "\0", "ab\u202e", "é€😀\0"):
+            for length in range(1, 70):
+                self.check((piece * 70)[:length].encode())
         for length in range(1, 70):
             self.check(b"\xff" * length)
             self.check(b"a" * length + "😀".encode()[:-1])
@@ -105,16 +100,16 @@ class Quote(unittest.TestCase):
         self.assertEqual(said.partition(" a filter table")[0], f"{shown}:")
 
     def test_names_of_tables(self):
-        for point in EDGES:
-            if point > 0:
-                self.check_name(f"a{chr(point)}")
-        for piece in ("é", "€", "😀", "é€😀", "\u2028€"):
-            for length in (*range(9, 16), *range(18, 23), 39, 40, 41, 42):
-                self.check_name(f"x{length * piece}y")
+        for point in EDGES[1:]:
+            self.check_name(f"a{chr(point)}")
+        for length in (9, 10, 15, 18, 19, 22, 39, 40, 41):
+            self.check_name(f"x{length * 'é€😀'}y")
 
-    def test_random_bytes(self):
+    def test_characters_at_the_edges_and_random_bytes(self):
+        for point in EDGES:
+            self.check(chr(point).encode())
         chance = random.Random(SEED)
-        for _ in range(5000):
+        for _ in range(3000):
             pieces = [chr(chance.choice(EDGES)).encode() if chance.random() < 0.7
                       else bytes([chance.randrange(256)]) for _ in range(chance.randrange(1, 80))]
             self.check(b"".join(pieces))

@@ -14,10 +14,10 @@ def either(owner, name, older_name):
     return getattr(owner, name, None) or getattr(owner, older_name)
 
 
-def connect(path=":memory:"):
+def connect(path=":memory:", library=LIBRARY):
     connection = apsw.Connection(str(path))
     either(connection, "enable_load_extension", "enableloadextension")(True)
-    either(connection, "load_extension", "loadextension")(LIBRARY)
+    either(connection, "load_extension", "loadextension")(library)
     either(connection, "enable_load_extension", "enableloadextension")(False)
     return connection
 

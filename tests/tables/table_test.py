@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What scripts cannot test of filter tables: pages on disk, backups and dumps, several processes,
-statements left open.
+"""What scripts cannot test of filter tables, and the simulator does not: pages on disk, dumps,
+several processes, statements left open, memory, replicas.
 
     table_test.py       run the tests (and any option of unittest)
 
@@ -12,6 +12,7 @@ import ctypes
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from extended import LIBRARY, either, rows  # noqa: E402
 
 SQLITE = os.environ.get("SQLITE3", "sqlite3")
 NUMBERS = "WITH RECURSIVE n(x) AS (SELECT {0} UNION ALL SELECT x + 1 FROM n WHERE x < {1}) "
-SQLITE_VERSION = either(apsw, "sqlite_lib_version", "sqlitelibversion")()
+FRAME, WAL_HEADER = 4096 + 24, 32
 
 
 def connect(path):
@@ -35,13 +36,6 @@ def connect(path):
     either(connection, "set_busy_timeout", "setbusytimeout")(30_000)
     rows(connection, "PRAGMA synchronous = off")  # no power fails here
     return connection
-
-
-def total_keys(connection):
-    """The keys that the table s counts."""
-    return value(
-        connection, "SELECT sum(json_extract(value, '$.keys')) FROM s, json_each(info, '$.layers')"
-    )
 
 
 def value(connection, sql, bindings=()):
@@ -60,9 +54,13 @@ def count_found(connection, first, last, table="s"):
     )
 
 
-def stored(connection, table="s", schema="main"):
+def stored(connection, table="s"):
     """All that a table stores."""
-    return rows(connection, f"SELECT * FROM {schema}.{table}_data")
+    return rows(connection, f"SELECT * FROM {table}_data")
+
+
+def rotate(connection):
+    rows(connection, "INSERT INTO s(s) VALUES ('rotate')")
 
 
 class TableTest(unittest.TestCase):
@@ -70,33 +68,46 @@ class TableTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
         self.connections = []
-        self.addCleanup(lambda: [connection.close(True) for connection in self.connections])
+        self.addCleanup(self.close)
+
+    def close(self):
+        while self.connections:
+            self.connections.pop().close(True)
+
+    def begin_again(self):
+        self.close()
+        shutil.rmtree(self.folder)
+        self.folder.mkdir()
 
     def open(self, name="a.db"):
         self.connections.append(connect(self.folder / name))
         return self.connections[-1]
 
-    def make(self, capacity=1000, fpr=0.001, name="a.db", page_size=None, journal_mode=None):
+    def make(self, name="a.db", page_size=4096, journal_mode="delete", **options):
+        """A database with the table s of these options."""
         connection = self.open(name)
-        if page_size:
-            rows(connection, f"PRAGMA page_size = {page_size}")
-        if journal_mode:
-            rows(connection, f"PRAGMA journal_mode = {journal_mode}")
-        rows(connection, f"CREATE VIRTUAL TABLE s USING bloom(capacity={capacity}, fpr={fpr})")
+        rows(connection, f"PRAGMA page_size = {page_size}; PRAGMA journal_mode = {journal_mode}")
+        rows(connection, "PRAGMA wal_autocheckpoint = 0")
+        listed = ", ".join(f"{option}={given}" for option, given in options.items())
+        rows(connection, f"CREATE VIRTUAL TABLE s USING bloom({listed})")
         return connection
 
     def check_integrity(self, connection):
         """Also of the filter tables from SQLite 3.44 on."""
         self.assertEqual(rows(connection, "PRAGMA integrity_check"), [("ok",)])
 
-    def shell(self, database, *commands):
+    def shell(self, database, *commands, load=True):
         if shutil.which(SQLITE) is None:
             self.skipTest("skipped: sqlite3 is not installed")
+        commands = [f".load {LIBRARY}" if load else "", *commands, ""]
         run = subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
-                             input="\n".join([f".load {LIBRARY}", *commands, ""]),
-                             capture_output=True, text=True, check=False)
+                             input="\n".join(commands), capture_output=True, text=True, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return run.stdout
+
+    def frames(self):
+        """How many pages the WAL holds."""
+        return max(0, (self.folder / "a.db-wal").stat().st_size - WAL_HEADER) // FRAME
 
 
 class Limits(TableTest):
@@ -104,11 +115,7 @@ class Limits(TableTest):
         connection = self.make(capacity=100_000)
         insert_numbers(connection, 1, 10)
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, 100_000)
-        with self.assertRaisesRegex(
-            apsw.Error,
-            r"s: the filter needs \d+ bytes, but values of this connection are limited to 100000"
-            r" bytes. Query the table itself$",
-        ):
+        with self.assertRaisesRegex(apsw.Error, "values of this connection are limited to 100000"):
             rows(connection, "SELECT filter FROM s")
         self.assertEqual(count_found(connection, 1, 10), 10)
 
@@ -117,7 +124,9 @@ class Protection(TableTest):
     def test_everything_works_under_defensive_and_shadow_tables_are_protected(self):
         connection = self.open()
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        rows(connection, "CREATE TABLE s_notes(x)")  # only called alike
         rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=50, fpr=0.001)")
+        rows(connection, "INSERT INTO s_notes VALUES (1)")
         rows(connection, "BEGIN")
         insert_numbers(connection, 1, 500)
         rows(connection, "SAVEPOINT a")
@@ -128,7 +137,6 @@ class Protection(TableTest):
                           "ALTER TABLE s_data RENAME TO x", "ALTER TABLE s_data ADD COLUMN x"):
             with self.assertRaises(apsw.Error, msg=statement):
                 rows(connection, statement)
-        self.assertEqual(count_found(connection, 1, 500), 500)
         rows(connection, "ALTER TABLE s RENAME TO t")
         rows(connection, "INSERT INTO t(key) VALUES ('renamed')")
         self.assertEqual(count_found(connection, 1, 500, "t"), 500)
@@ -141,7 +149,7 @@ class Protection(TableTest):
         rows(connection, "VACUUM")
         self.check_integrity(connection)
         rows(connection, "DROP TABLE t")
-        self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"), [])
+        self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"), [("s_notes",)])
 
     def test_a_file_opened_anew_is_protected_once_its_table_was_asked(self):
         insert_numbers(self.make(capacity=50), 1, 5)
@@ -151,150 +159,73 @@ class Protection(TableTest):
         with self.assertRaises(apsw.Error):
             rows(connection, "DELETE FROM s_data")
 
-    def test_a_table_that_is_only_called_alike_is_not_protected(self):
-        connection = self.open()
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        rows(connection, "CREATE TABLE s_notes(x)")
-        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=50)")
-        rows(connection, "INSERT INTO s_notes VALUES (1)")
-        with self.assertRaises(apsw.Error):
-            rows(connection, "DELETE FROM s_data")
-        rows(connection, "DROP TABLE s")
-        self.assertEqual(rows(connection, "SELECT x FROM s_notes"), [(1,)])
-
-    def test_options_stand_between_white_space_of_any_kind(self):
-        connection = self.open()
-        rows(connection,
-             "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n=\f\t50\r, growth\t=\f\roff)")
-        self.assertEqual(
-            value(
-                connection,
-                "SELECT json_extract(info, '$.capacity') || json_extract(info, '$.growth') FROM s",
-            ),
-            "500",
-        )
-
 
 class Pages(TableTest):
-    def overflow_pages(self, connection, table):
-        sql = f"SELECT sum(pagetype = 'overflow') FROM dbstat WHERE name = '{table}'"
+    def overflow_pages(self, connection):
+        sql = "SELECT sum(pagetype = 'overflow') FROM dbstat WHERE name = 's_data'"
         try:
             return value(connection, sql)
         except apsw.Error:
             return int(self.shell("a.db", ".mode list", sql + ";"))
 
-    def check_one_chunk_a_page(self, connection, usable):
+    def test_a_chunk_fills_a_page_and_overflows_none(self):
         """SQLite needs 40 bytes of a page beside the BLOB of its one row, and the head of a chunk
-        has 16. No chunk is longer than there is room for, and a block less would do for none."""
-        room = (usable - 40 - 16) // 64
-        row_0 = value(connection, "SELECT data FROM s_data WHERE id = 0")
-        self.assertEqual(int.from_bytes(row_0[12:16], "little"), room)
-        self.assertGreater(value(connection, "SELECT count(*) FROM s_data"), 3)
-        self.assertEqual(self.overflow_pages(connection, "s_data"), 0)
-        longest = value(connection, "SELECT max(length(data)) FROM s_data")
-        self.assertLessEqual(longest, 16 + 64 * room)
-
-    def test_a_chunk_fills_a_page_of_every_size_and_overflows_none(self):
-        for page_size in (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536):
-            with self.subTest(page_size=page_size):
-                (self.folder / "a.db").unlink(missing_ok=True)
-                connection = self.make(capacity=page_size * 2, page_size=page_size)
-                last = page_size * 5 // 2
-                insert_numbers(connection, 1, last)  # grown: chunks of two layers
-                self.check_one_chunk_a_page(connection, page_size)
-                self.assertEqual(count_found(connection, 1, last), last)
-                self.check_integrity(connection)
-                connection.close()
-                self.connections.clear()
-
-    def test_reserved_bytes_at_the_end_of_each_page_are_left_alone(self):
-        for page_size, reserved in ((512, 32), (1024, 255), (4096, 8), (4096, 32), (4096, 63),
-                                    (65536, 100)):
+        has 16. No chunk is longer than there is room for, and a block less would do for none. Bytes
+        that are reserved at the end of each page are left alone."""
+        for page_size, reserved in ((512, 0), (1024, 0), (4096, 0), (65536, 0), (512, 32),
+                                    (1024, 255), (4096, 63), (65536, 100)):
             with self.subTest(page_size=page_size, reserved=reserved):
-                (self.folder / "a.db").unlink(missing_ok=True)
+                self.begin_again()
                 connection = self.open()
                 rows(connection, f"PRAGMA page_size = {page_size}")
                 number = ctypes.c_int(reserved)
                 control = either(connection, "file_control", "filecontrol")
                 control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(number))
-                rows(connection, "VACUUM")
-                rows(connection,
-                     f"CREATE VIRTUAL TABLE s USING bloom(capacity={page_size * 2}, fpr=0.001)")
+                rows(connection, "VACUUM; CREATE VIRTUAL TABLE s USING bloom(fpr=0.001,"
+                                 f" capacity={page_size * 2})")
                 last = page_size * 5 // 2
-                insert_numbers(connection, 1, last)
+                insert_numbers(connection, 1, last)  # grown: chunks of two layers
                 self.assertEqual((self.folder / "a.db").read_bytes()[20], reserved)
-                self.check_one_chunk_a_page(connection, page_size - reserved)
+                room = (page_size - reserved - 40 - 16) // 64
+                row_0 = value(connection, "SELECT data FROM s_data WHERE id = 0")
+                self.assertEqual(int.from_bytes(row_0[12:16], "little"), room)
+                self.assertGreater(value(connection, "SELECT count(*) FROM s_data"), 3)
+                self.assertEqual(self.overflow_pages(connection), 0)
+                longest = value(connection, "SELECT max(length(data)) FROM s_data")
+                self.assertLessEqual(longest, 16 + 64 * room)
                 self.assertEqual(count_found(connection, 1, last), last)
-                connection.close()
-                self.connections.clear()
+                self.check_integrity(connection)
 
-    def full_table(self, journal_mode):
+    def full_table(self):
         """A table of many chunks all of which have a row, on a database page each."""
-        connection = self.make(capacity=100_000, fpr=0.01, journal_mode=journal_mode)
+        connection = self.make(capacity=100_000, fpr=0.01, journal_mode="wal")
         insert_numbers(connection, 1, 5000)
         bits = json.loads(value(connection, "SELECT info FROM s"))["layers"][0]["bits"]
         self.assertEqual(
             value(connection, "SELECT count(*) FROM s_data WHERE id > 0"), -(-bits // (63 * 512))
         )
+        rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
         return connection
 
-    def test_an_insert_changes_one_page(self):
-        connection = self.full_table("delete")
-        path = self.folder / "a.db"
-        most = set()
-        before = path.read_bytes()
+    def test_an_insert_writes_one_page_and_a_known_key_none(self):
+        connection = self.full_table()
+        for key in range(1, 50):
+            rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
+            rows(connection, "INSERT OR IGNORE INTO s(key) VALUES (?)", (key,))
+        self.assertEqual(self.frames(), 0)
         for key in range(100):
+            before = self.frames()
             rows(connection, "INSERT INTO s(key) VALUES (?)", (f"single {key}",))
-            after = path.read_bytes()
-            self.assertEqual(len(after), len(before))
-            changed = {
-                page + 1
-                for page in range(len(after) // 4096)
-                if after[page * 4096 :][:4096] != before[page * 4096 :][:4096]
-            }
-            self.assertIn(1, changed)  # the file change counter
-            most.add(len(changed))
-            before = after
-        self.assertEqual(max(most), 2)
-
-    def test_an_insert_writes_one_page_to_the_wal(self):
-        connection = self.full_table("wal")
-        rows(connection, "PRAGMA wal_autocheckpoint = 0")
-        rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
-        wal = self.folder / "a.db-wal"
-        frames = 0
-        for key in range(100):
-            rows(connection, "INSERT INTO s(key) VALUES (?)", (f"single {key}",))
-            written = (wal.stat().st_size - 32) // (4096 + 24)
-            self.assertLessEqual(written - frames, 1)
-            frames = written
-
-    def test_a_key_that_is_known_writes_no_page(self):
-        for statement in (
-            "INSERT INTO s(key) VALUES (?)",
-            "INSERT OR IGNORE INTO s(key) VALUES (?)",
-        ):
-            with self.subTest(statement=statement):
-                shutil.rmtree(self.folder)
-                self.folder.mkdir()
-                connection = self.full_table("wal")
-                rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
-                for key in range(1, 50):
-                    rows(connection, statement, (key,))
-                self.assertEqual((self.folder / "a.db-wal").stat().st_size, 0)
-                connection.close()
-                self.connections.clear()
+            self.assertLessEqual(self.frames() - before, 1)
 
     def test_a_transaction_of_many_keys_writes_each_page_once(self):
-        connection = self.full_table("wal")
-        rows(connection, "PRAGMA wal_autocheckpoint = 0")
-        rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        connection = self.full_table()
         rows(connection, "BEGIN")
         for key in range(1000):
             rows(connection, "INSERT INTO s(key) VALUES (?)", (f"single {key}",))
         rows(connection, "COMMIT")
-        frames = ((self.folder / "a.db-wal").stat().st_size - 32) // (4096 + 24)
-        self.assertLessEqual(frames, value(connection, "SELECT count(*) FROM s_data WHERE id > 0"))
+        self.assertLessEqual(
+            self.frames(), value(connection, "SELECT count(*) FROM s_data WHERE id > 0"))
 
     def test_chunks_that_hold_no_key_take_no_page(self):
         connection = self.make(capacity=100_000_000, fpr=0.01)
@@ -304,15 +235,115 @@ class Pages(TableTest):
         self.assertEqual(count_found(connection, 1, 100), 100)
 
 
-class Copies(TableTest):
-    def grown(self, **arguments):
-        connection = self.make(capacity=300, **arguments)
+class Generations(TableTest):
+    GENERATIONS = 6
+
+    def rotated(self, keys):
+        """A table whose generations are full of keys, in WAL mode, checkpointed."""
+        connection = self.make(
+            capacity=keys, fpr=0.01, journal_mode="wal", generations=self.GENERATIONS
+        )
+        for generation in range(self.GENERATIONS + 1):
+            insert_numbers(connection, generation * keys + 1, (generation + 1) * keys)
+            rotate(connection)
+        rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        return connection
+
+    def test_a_rotation_and_a_key_after_it_write_one_page_each(self):
+        for keys in (100, 10_000):
+            with self.subTest(keys=keys):
+                self.begin_again()
+                connection = self.rotated(keys)
+                for turn in range(self.GENERATIONS + 1):
+                    before = self.frames()
+                    rotate(connection)
+                    self.assertEqual(self.frames() - before, 1)
+                    rows(connection, "INSERT OR IGNORE INTO s(key) VALUES (?)", (f"new {turn}",))
+                    self.assertLessEqual(self.frames() - before, 2)
+
+    def test_the_file_does_not_grow_over_many_rotations(self):
+        connection = self.rotated(1000)
+        pages = None
+        for turn in range(3 * self.GENERATIONS):
+            insert_numbers(connection, 10**6 + turn * 1000, 10**6 + turn * 1000 + 999)
+            rotate(connection)
+            if turn == self.GENERATIONS:
+                pages = value(connection, "PRAGMA page_count")
+        self.assertEqual(value(connection, "PRAGMA page_count"), pages)
+        self.assertEqual(value(connection, "PRAGMA freelist_count"), 0)
+
+    def test_six_full_generations_take_at_most_17_bits_a_key(self):
+        connection = self.rotated(10_000)
+        insert_numbers(connection, 10**7, 10**7 + 9999)
+        info = json.loads(value(connection, "SELECT info FROM s"))
+        self.assertEqual(len(info["layers"]), self.GENERATIONS)
+        bits = sum(layer["bits"] for layer in info["layers"])
+        counted = sum(layer["keys"] for layer in info["layers"])
+        self.assertGreater(counted, 0.99 * self.GENERATIONS * 10_000)
+        self.assertLess(bits / counted, 17)
+        self.assertLess(info["fpr"], 0.01)
+
+    def test_what_takes_forgotten_bits_out_of_the_file(self):
+        """VACUUM alone does not; clear does with secure_delete, and with a VACUUM behind it."""
+        for secure in (False, True):
+            with self.subTest(secure_delete=secure):
+                self.begin_again()
+                connection = self.make(capacity=10_000, generations=2)
+                rows(connection, f"PRAGMA secure_delete = {secure:d}")
+                insert_numbers(connection, 1, 9000)
+                bits = value(connection, "SELECT substr(data, 101, 100) FROM s_data WHERE id > 0")
+
+                def is_there(bits=bits):
+                    return bits in (self.folder / "a.db").read_bytes()
+
+                rotate(connection)
+                rotate(connection)
+                rows(connection, "VACUUM")
+                self.assertEqual(count_found(connection, 1, 9000), 0)
+                self.assertTrue(is_there())
+                rows(connection, "INSERT INTO s(s) VALUES ('clear')")
+                self.assertEqual(is_there(), not secure)
+                rows(connection, "VACUUM")
+                self.assertFalse(is_there())
+
+    def test_replicas_that_run_the_same_statements_are_equal_to_the_byte(self):
+        """Also if one of them is closed now and then, asks, and undoes things in between."""
+        chance = random.Random(1)
+        one = self.make("a.db", capacity=200, fpr=0.01, generations=5)
+        two = self.make("b.db", capacity=200, fpr=0.01, generations=5)
+        for _ in range(300):
+            first = chance.randrange(20_000)
+            sql = chance.choices(
+                ("INSERT INTO s(s) VALUES ('rotate')", "INSERT INTO s(s) VALUES ('clear')",
+                 f"INSERT {chance.choice(('', 'OR IGNORE '))}INTO s(key) "
+                 + NUMBERS.format(first, first + chance.randrange(1, 40)) + "SELECT x FROM n"),
+                (5, 1, 94))[0]
+            if chance.random() < 0.05:
+                self.connections.remove(two)
+                two.close()
+                two = self.open("b.db")
+            if chance.random() < 0.2:
+                count_found(two, 1, 20)
+            if chance.random() < 0.1:
+                rows(two, "BEGIN")
+                rotate(two)
+                insert_numbers(two, 1, 30)
+                rows(two, "ROLLBACK")
+            rows(one, sql)
+            rows(two, sql)
+        self.assertEqual(stored(one), stored(two))
+
+
+class Dumps(TableTest):
+    def check_dump(self, load, *before):
+        connection = self.make(capacity=300, fpr=0.001)
         insert_numbers(connection, 1, 2000)
         rows(connection, "CREATE VIRTUAL TABLE \"it's one\" USING bloom(capacity=500, fpr=0.02)")
         insert_numbers(connection, 1, 100, '"it\'s one"')
-        return connection
-
-    def check_copy(self, connection, copy):
+        dump = self.shell("a.db", ".dump", load=load)
+        (self.folder / "dump.sql").write_text(dump, encoding="utf-8")
+        self.shell("b.db", *before, f".read {self.folder / 'dump.sql'}", load=load)
+        copy = self.open("b.db")
         self.assertEqual(count_found(copy, 1, 2000), 2000)
         self.assertEqual(stored(copy), stored(connection))
         for table, column in (("s", "info"), ('"it\'s one"', "info"), ('"it\'s one"', "filter")):
@@ -324,94 +355,26 @@ class Copies(TableTest):
         self.assertEqual(stored(copy), stored(connection))
 
     def test_dump_and_restore(self):
-        connection = self.grown()
-        connection.close()
-        dump = self.shell("a.db", ".dump")
-        (self.folder / "dump.sql").write_text(dump, encoding="utf-8")
-        self.shell("b.db", f".read {self.folder / 'dump.sql'}")
-        self.check_copy(self.open("a.db"), self.open("b.db"))
+        self.check_dump(True)
 
-    def test_dump_without_the_extension(self):
-        self.grown().close()
-        if shutil.which(SQLITE) is None:
-            self.skipTest("skipped: sqlite3 is not installed")
-        dump = subprocess.run(
-            [SQLITE, "-batch", "-init", os.devnull, str(self.folder / "a.db"), ".dump"],
-            capture_output=True,
-            check=True,
-        ).stdout
-        subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / "b.db")],
-                       input=dump, capture_output=True, check=True)
-        self.check_copy(self.open("a.db"), self.open("b.db"))
+    def test_dump_and_restore_without_the_extension(self):
+        self.check_dump(False)
 
     def test_restore_into_a_database_of_another_page_size(self):
-        self.grown().close()
-        dump = self.shell("a.db", ".dump")
-        (self.folder / "dump.sql").write_text(dump, encoding="utf-8")
-        self.shell("b.db", "PRAGMA page_size = 1024;", ".dbconfig defensive off",
-                   f".read {self.folder / 'dump.sql'}")
-        connection, copy = self.open("a.db"), self.open("b.db")
-        self.assertEqual(value(copy, "PRAGMA page_size"), 1024)
-        self.assertEqual(stored(copy), stored(connection))
-        insert_numbers(copy, 2001, 9000)
-        self.assertEqual(count_found(copy, 1, 9000), 9000)
-        self.check_integrity(copy)
-
-    def test_backup_over_a_table_in_use(self):
-        """The connection that is written to has seen another table of the same name: it must forget
-        it."""
-        connection = self.grown()
-        target = self.make(capacity=10, name="b.db")
-        insert_numbers(target, 5000, 5020)
-        self.assertEqual(count_found(target, 5000, 5020), 21)
-        with target.backup("main", connection, "main") as backup:
-            while not backup.done:
-                backup.step(100)
-        self.check_copy(connection, target)
-
-    def test_a_file_copied_under_a_connection_that_then_asks_again(self):
-        """Changes by others are noticed even if nothing but the file tells."""
-        connection = self.make(capacity=10)
-        insert_numbers(connection, 1, 5)
-        other = self.open()
-        for last in range(10, 200, 10):
-            insert_numbers(other, 1, last)
-            self.assertEqual(count_found(connection, 1, last), last)
-
-
-WRITER = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from table_test import connect, rows, value
-connection = connect(sys.argv[2])
-first, last, size = map(int, sys.argv[3:6])
-print("ready", flush=True)
-sys.stdin.readline()
-new = 0
-for begin in range(first, last, size):
-    rows(connection, "BEGIN IMMEDIATE")
-    for key in range(begin, min(begin + size, last)):
-        rows(connection, "INSERT OR IGNORE INTO s(key) VALUES (?)", (key,))
-        new += connection.changes()
-    rows(connection, "COMMIT")
-rows(connection, "INSERT OR IGNORE INTO s(key) VALUES ('end of ' || ?)", (first,))
-new += connection.changes()
-print(new, flush=True)
-"""
+        self.check_dump(True, "PRAGMA page_size = 1024;", ".dbconfig defensive off")
 
 
 class Files(TableTest):
     def test_rowids_out_of_order_end_every_statement(self):
         """Two rows of chunks exchange their places in the b-tree, so that ids do not ascend."""
-        connection = self.make(capacity=300, page_size=65536)
+        connection = self.make(capacity=300, fpr=0.001, page_size=65536)
         insert_numbers(connection, 1, 2000)
         root = value(connection, "SELECT rootpage FROM sqlite_master WHERE name = 's_data'")
-        connection.close()
+        self.close()
         path = self.folder / "a.db"
         page = bytearray(path.read_bytes()[(root - 1) * 65536 :][:65536])
         self.assertEqual(page[0], 13)  # a leaf; its cell pointers begin at byte 8
-        cells = int.from_bytes(page[3:5], "big")
-        self.assertGreater(cells, 2)
+        self.assertGreater(int.from_bytes(page[3:5], "big"), 2)  # cells
         page[10:12], page[12:14] = page[12:14], page[10:12]
         with path.open("r+b") as file:
             file.seek((root - 1) * 65536)
@@ -426,42 +389,37 @@ class Files(TableTest):
             except apsw.Error as error:
                 self.assertIn("s", str(error))
 
-    def test_another_database_in_the_place_of_this_one(self):
-        """sqlite3_deserialize keeps prepared statements when the schema is as old; row 0 and the
-        chunks are others."""
-        images = []
-        for options, first in (("capacity=100, key=TEXT", 1), ("capacity=3000", 501)):
-            other = connect(":memory:")
-            rows(other, f"CREATE VIRTUAL TABLE s USING bloom({options})")
-            insert_numbers(other, first, first + 99)
-            images.append(other.serialize("main"))
-        connection = connect(":memory:")
-        for turn in range(6):
-            connection.deserialize("main", images[turn % 2])
-            for _ in range(3):
-                found = [count_found(connection, 1, 100), count_found(connection, 501, 600)]
-                self.assertEqual(found[turn % 2], 100)
-                self.assertLess(found[1 - turn % 2], 10)
+
+WRITER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from table_test import connect, rows
+connection = connect(sys.argv[2])
+first, last, size = map(int, sys.argv[3:6])
+print("ready", flush=True)
+sys.stdin.readline()
+new = 0
+for begin in range(first, last, size):
+    rows(connection, "BEGIN IMMEDIATE")
+    for key in range(begin, min(begin + size, last)):
+        rows(connection, "INSERT OR IGNORE INTO s(key) VALUES (?)", (key,))
+        new += connection.changes()
+    rows(connection, "COMMIT")
+print(new, flush=True)
+"""
 
 
 class Processes(TableTest):
     def check_processes(self, journal_mode):
         connection = self.make(capacity=200, fpr=0.001, journal_mode=journal_mode)
-        ranges = [
-            (1, 3000, 20),
-            (2001, 5000, 1 if journal_mode == "wal" else 10),
-            (4001, 7000, 7),
-            (6001, 9000, 100),
-        ]  # which overlap
         writers = [
             subprocess.Popen(
                 [sys.executable, "-c", WRITER, str(pathlib.Path(__file__).parent),
-                 str(self.folder / "a.db"), *map(str, numbers)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
+                 str(self.folder / "a.db"), *numbers.split()],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             )
-            for numbers in ranges
+            # keys from, to, and how many in a transaction; they overlap
+            for numbers in ("1 1500 20", "1001 2500 5", "2001 3500 7", "3001 4500 100")
         ]
         for writer in writers:
             self.assertEqual(writer.stdout.readline(), "ready\n")
@@ -470,7 +428,7 @@ class Processes(TableTest):
             writer.stdin.flush()
         answers = 0
         while any(writer.poll() is None for writer in writers):  # this process asks all the time
-            found = count_found(connection, 1, 9000)
+            found = count_found(connection, 1, 4500)
             self.assertGreaterEqual(found, answers)
             answers = found
         new = 0
@@ -478,16 +436,12 @@ class Processes(TableTest):
             out, _ = writer.communicate()
             self.assertEqual(writer.returncode, 0)
             new += int(out)
-        self.assertEqual(count_found(connection, 1, 8999), 8999)
+        self.assertEqual(count_found(connection, 1, 4499), 4499)
         info = json.loads(value(connection, "SELECT info FROM s"))
         self.assertEqual(sum(layer["keys"] for layer in info["layers"]), new)
-        self.assertEqual(total_keys(connection), new)
-        self.assertEqual(
-            info["chunks"], value(connection, "SELECT count(*) FROM s_data WHERE id > 0")
-        )
-        self.assertGreater(len(info["layers"]), 4)
-        self.assertLessEqual(new, 9003)
-        self.assertGreaterEqual(new, 9003 - 9003 * 0.004)
+        self.assertGreater(len(info["layers"]), 3)
+        self.assertLessEqual(new, 4499)
+        self.assertGreaterEqual(new, 4499 - 4499 * 0.004)
         self.check_integrity(connection)
 
     def test_four_processes_write_and_grow_one_table_in_wal_mode(self):
@@ -512,19 +466,6 @@ class Loads(TableTest):
         self.assertEqual(count_found(connection, 1, 20), 20)
 
 
-class Messages(TableTest):
-    def test_a_name_that_cannot_be_printed_is_escaped(self):
-        connection = connect(":memory:")
-        connection.cursor().execute('CREATE VIRTUAL TABLE "a\x7f\x7fb" USING bloom')
-        connection.cursor().execute('DROP TABLE "a\x7f\x7fb_data"')
-        with self.assertRaises(apsw.SQLError) as caught:
-            value(connection, 'SELECT count(*) FROM "a\x7f\x7fb" WHERE key = 1')
-        self.assertEqual(
-            str(caught.exception).removeprefix("SQLError: "),
-            r"a\u007f\u007fb: no such table: main.a\u007f\u007fb_data",
-        )
-
-
 class OpenStatements(TableTest):
     def half_read(self, connection):
         """A statement that stands at its first row of a filter table."""
@@ -542,71 +483,19 @@ class OpenStatements(TableTest):
         with self.assertRaises(apsw.LockedError):
             rows(connection, "DROP TABLE s")
         self.assertEqual(list(cursor), [(2,), (3,)])
-        self.assertEqual(count_found(connection, 1, 10), 10)
         insert_numbers(connection, 11, 20)
         self.assertEqual(count_found(connection, 1, 20), 20)
         rows(connection, "DROP TABLE s")
         self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"), [("wanted",)])
 
-    def test_reading_goes_on_while_the_schema_changes(self):
-        connection = self.make()
+    def test_reading_goes_on_while_the_schema_changes_and_the_table_grows(self):
+        connection = self.make(capacity=10)
         insert_numbers(connection, 1, 10)
         cursor = self.half_read(connection)
         rows(connection, "CREATE TABLE aside(x)")
-        insert_numbers(connection, 11, 5000)  # grows
+        insert_numbers(connection, 11, 500)
         self.assertEqual(list(cursor), [(2,), (3,)])
-        self.assertEqual(count_found(connection, 1, 5000), 5000)
-
-    def test_inserting_while_the_same_table_is_read(self):
-        connection = self.make(capacity=10)
-        rows(connection, "CREATE TABLE wanted(x)")
-        rows(connection, "INSERT INTO wanted VALUES (1), (2), (3), (4), (5)")
-        rows(connection, "INSERT INTO s(key) VALUES (1)")
-        cursor = connection.cursor()
-        seen = []
-        for (key,) in cursor.execute(
-            "SELECT x FROM wanted WHERE EXISTS (SELECT 1 FROM s WHERE key = x)"
-        ):
-            seen.append(key)
-            insert_numbers(connection, 10 * key, 10 * key + 9)
-            rows(connection, "INSERT INTO s(key) VALUES (?)", (key + 1,))
-        self.assertEqual(seen, [1, 2, 3, 4, 5])
-        self.assertEqual(count_found(connection, 10, 59), 50)
-
-    def test_a_drop_that_is_refused_half_way_leaves_a_table_that_answers(self):
-        refuses = False
-
-        def authorize(action, name, *_):
-            denied = refuses and action == apsw.SQLITE_DROP_TABLE and name == "s_data"
-            return apsw.SQLITE_DENY if denied else apsw.SQLITE_OK
-
-        connection = connect(":memory:")
-        either(connection, "set_authorizer", "setauthorizer")(authorize)
-        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=100)")
-        rows(connection, "INSERT INTO s(key) VALUES ('a')")
-        for begin in ("PRAGMA schema_version", "BEGIN", "SAVEPOINT t"):
-            with self.subTest(begin):
-                rows(connection, begin)
-                self.assertEqual(rows(connection, "SELECT key FROM s WHERE key = 'a'"), [("a",)])
-                refuses = True
-                with self.assertRaises(apsw.AuthError):
-                    rows(connection, "DROP TABLE s")
-                refuses = False
-                self.assertEqual(rows(connection, "SELECT key FROM s WHERE key = 'a'"), [("a",)])
-                rows(connection, "INSERT INTO s(key) VALUES ('b')")
-        rows(connection, "COMMIT")
-        self.assertEqual(total_keys(connection), 2)
-
-    def test_another_connection_changes_the_schema_between_two_questions(self):
-        connection, other = self.make(), self.open()
-        insert_numbers(connection, 1, 10)
-        self.assertEqual(count_found(other, 1, 10), 10)
-        rows(connection, "CREATE TABLE aside(x)")
-        self.assertEqual(count_found(other, 1, 10), 10)
-        rows(connection, "DROP TABLE s; CREATE VIRTUAL TABLE s USING bloom(capacity=20)")
-        self.assertEqual(count_found(other, 1, 10), 0)
-        insert_numbers(other, 1, 100)
-        self.assertEqual(count_found(connection, 1, 100), 100)
+        self.assertEqual(count_found(connection, 1, 500), 500)
 
     def test_rollback_while_a_statement_reads(self):
         connection = self.make(capacity=10)
@@ -621,18 +510,7 @@ class OpenStatements(TableTest):
             pass  # SQLite aborts it when the schema has changed
         self.assertEqual(count_found(connection, 1, 5), 5)
         self.assertEqual(value(connection, "SELECT json_array_length(info, '$.layers') FROM s"), 1)
-        insert_numbers(connection, 6, 100)
-        self.assertEqual(count_found(connection, 1, 100), 100)
         self.check_integrity(connection)
-
-    def test_closing_with_a_statement_open(self):
-        connection = self.make()
-        insert_numbers(connection, 1, 10)
-        cursor = self.half_read(connection)
-        connection.close(True)
-        del cursor
-        again = self.open()
-        self.assertEqual(count_found(again, 1, 10), 10)
 
 
 # Calls the entry point of an extension (second argument) for a connection of the SQLite library
@@ -659,25 +537,15 @@ print(code, (error.value or b"").decode())
 class Hosts(unittest.TestCase):
     @unittest.skipUnless(sys.platform == "linux", "skipped: looks for libsqlite3.so.0")
     def test_an_sqlite_built_without_what_tables_need_is_refused(self):
+        refusal = (r"1 bloom \d+\.\d+\.\d+ needs an SQLite that was built without"
+                   r" SQLITE_OMIT_VIRTUALTABLE and SQLITE_OMIT_INCRBLOB,"
+                   r" but this is 3\.\d+\.\d+\. Use another SQLite")
         for missing in ([], ["sqlite3_create_module_v2"], ["sqlite3_blob_open"]):
             with self.subTest(missing=missing):
                 run = subprocess.run(
                     [sys.executable, "-c", WITHOUT_A_FUNCTION, "libsqlite3.so.0", LIBRARY,
-                     *missing],
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                )
-                if missing:
-                    self.assertRegex(
-                        run.stdout,
-                        r"^1 bloom \d+\.\d+\.\d+ needs an SQLite that was built without"
-                        r" SQLITE_OMIT_VIRTUALTABLE "
-                        r"and SQLITE_OMIT_INCRBLOB, but this is 3\.\d+\.\d+\. Use another"
-                        r" SQLite\n$",
-                    )
-                else:
-                    self.assertEqual(run.stdout, "0 \n")
+                     *missing], capture_output=True, text=True, check=True)
+                self.assertRegex(run.stdout, f"^{refusal if missing else '0 '}\n$")
 
 
 class Memory(TableTest):
@@ -703,8 +571,7 @@ class Memory(TableTest):
 
     def test_a_long_key_that_was_asked_is_not_kept(self):
         used = either(apsw, "memory_used", "memoryused")
-        connection = self.open()
-        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=10)")
+        connection = self.make(capacity=10)
         rows(connection, "INSERT INTO s(key) VALUES (hex(zeroblob(500000)))")
         asked = "SELECT length(key) FROM s WHERE key = hex(zeroblob({}))"
         rows(connection, asked.format(1))
@@ -712,30 +579,26 @@ class Memory(TableTest):
         self.assertEqual(rows(connection, asked.format(500_000)), [(1_000_000,)])
         self.assertLess(used() - before, 100_000)
 
-    def test_distinct_keys(self):
+    def test_many_keys(self):
         self.check(300_000, 300_000)
-        self.check(1_000_000, 1_000_000)
-
-    def test_many_repeated_keys(self):
-        self.check(3_000_000, 100_000)
+        self.check(600_000, 100_000)
 
     def test_few_keys(self):
-        for distinct in (1, 1000, 2047, 2048, 4096, 4097, 16_384, 16_385, 50_000):
+        for distinct in (1, 2048, 4097, 16_384, 16_385, 50_000):
             with self.subTest(distinct=distinct):
-                self.check(200_000, distinct, 256 * 1024)
+                self.check(100_000, distinct, 256 * 1024)
 
     def test_the_whole_statement(self):
-        connection = self.make(capacity=1_000_000)
-        sql = NUMBERS.format(1, 1_000_000) + "SELECT 'add_all', bloom_hashes(x) FROM n"
+        connection = self.make(capacity=300_000)
+        sql = NUMBERS.format(1, 300_000) + "SELECT 'add_all', bloom_hashes(x) FROM n"
         peak, _ = self.peak(connection, "INSERT INTO s(s, key) " + sql)
-        self.assertLessEqual(peak, 20 * 1_000_000)
+        self.assertLessEqual(peak, 20 * 300_000)
         self.assertEqual(count_found(connection, 1, 1000), 1000)
 
 
 class Failures(TableTest):
     def test_a_key_too_many_is_a_plain_error_that_ends_the_statement_alone(self):
-        connection = self.open()
-        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=3, growth=error)")
+        connection = self.make(capacity=3, growth="error")
         rows(connection, "BEGIN")
         insert_numbers(connection, 1, 3)
         for verb in ("INSERT", "INSERT OR IGNORE", "INSERT OR ROLLBACK", "REPLACE"):
@@ -744,60 +607,6 @@ class Failures(TableTest):
                     rows(connection, f"{verb} INTO s{sql}")
         rows(connection, "COMMIT")
         self.assertEqual(count_found(connection, 1, 4), 3)
-
-    def test_a_full_disk_takes_back_what_did_not_fit(self):
-        connection = self.make(capacity=1000, page_size=512)
-        insert_numbers(connection, 1, 500)
-        pages = value(connection, "PRAGMA page_count")
-        rows(connection, f"PRAGMA max_page_count = {pages + 20}")
-        with self.assertRaises(apsw.FullError):
-            insert_numbers(connection, 1, 20_000)
-        self.assertEqual(count_found(connection, 1, 500), 500)
-        self.assertEqual(total_keys(connection), 500)
-        self.check_integrity(connection)
-        committed = 500
-        with self.assertRaises(apsw.FullError):
-            while True:
-                insert_numbers(connection, committed + 1, committed + 50)
-                committed += 50
-        self.assertEqual(count_found(connection, 1, committed), committed)
-        self.check_integrity(connection)
-        rows(connection, "PRAGMA max_page_count = 1000000")
-        insert_numbers(connection, 1, 5000)
-        self.assertEqual(count_found(connection, 1, 5000), 5000)
-        self.check_integrity(connection)
-
-    def test_a_merge_that_fails_half_way_leaves_the_transaction_as_it_was(self):
-        connection = self.make(capacity=10_000, page_size=512)
-        filter_ = value(
-            connection,
-            NUMBERS.format(1, 5000) + "SELECT bloom_agg(x, (SELECT filter FROM s)) FROM n",
-        )
-        rows(
-            connection, "INSERT INTO s_data VALUES (21, x'00')"
-        )  # found when the chunks before it are written
-        rows(connection, "BEGIN")
-        with self.assertRaisesRegex(apsw.Error, "s_data is damaged: chunk 21 "):
-            rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
-        rows(connection, "COMMIT")
-        self.assertEqual(rows(connection, "SELECT id FROM s_data"), [(0,), (21,)])
-
-    def test_a_begin_that_was_interrupted_leaves_no_trace(self):
-        connection, other = self.make(capacity=10), self.open()
-        insert_numbers(connection, 1, 5)
-        failures = 0
-        for steps in range(1, 60):
-            either(connection, "set_progress_handler", "setprogresshandler")(lambda: True, steps)
-            try:
-                rows(connection, "INSERT INTO s(key) VALUES (?)", (steps,))
-            except apsw.InterruptError:
-                failures += 1
-            either(connection, "set_progress_handler", "setprogresshandler")(None)
-            count_found(connection, 1, 5)
-            insert_numbers(other, 1000 * steps, 1000 * steps + 20)
-            self.assertEqual(count_found(connection, 1000 * steps, 1000 * steps + 20), 21,
-                             f"after an interrupt at step {steps}")
-        self.assertGreater(failures, 0)
 
 
 if __name__ == "__main__":
