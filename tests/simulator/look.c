@@ -187,47 +187,20 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
 
 /* ---- That questions change nothing ---- */
 
-/* What a rollback leaves in free pages is not defined. To ask also tells SQLite the size of a page,
- * which another connection may have changed: sqlite3_serialize takes it from the last look, and
- * would read beyond its buffer. */
-static bool has_no_free_pages(const struct connection *connection, unsigned schema) {
-    sqlite3_stmt *statement;
-    char sql[60];
-    sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.freelist_count", SCHEMA[schema]);
-    if (sqlite3_prepare_v2(connection->database, sql, -1, &statement, NULL) != SQLITE_OK)
-        return false;
-    bool none = sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 0;
-    sqlite3_finalize(statement);
-    return none;
-}
-
-struct trace trace_begin(const struct connection *connection, unsigned schema, bool pages) {
+struct trace trace_begin(const struct connection *connection) {
     struct trace trace = {.changes = sqlite3_changes(connection->database),
                           .total_changes = sqlite3_total_changes(connection->database),
-                          .failed_caches = failed_caches,
                           .rowid = (sqlite3_int64)(random_next() >> 1)};
     sqlite3_set_last_insert_rowid(connection->database, trace.rowid);
-    if (pages && has_no_free_pages(connection, schema))
-        trace.pages = sqlite3_serialize(connection->database, SCHEMA[schema], &trace.size, 0);
     return trace;
 }
 
-void trace_end(const struct connection *connection, unsigned schema, struct trace *trace,
-               const char *where) {
+void trace_end(const struct connection *connection, const struct trace *trace, const char *where) {
     expect(sqlite3_changes(connection->database) == trace->changes &&
                sqlite3_total_changes(connection->database) == trace->total_changes,
            "%s: questions count as changes", where);
     expect(sqlite3_last_insert_rowid(connection->database) == trace->rowid,
            "%s: after questions last_insert_rowid() is another one", where);
-    sqlite3_int64 size = 0;
-    unsigned char *pages = trace->pages != NULL
-                               ? sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0)
-                               : NULL;
-    expect(pages == NULL || trace->failed_caches != failed_caches ||
-               (size == trace->size && memcmp(pages, trace->pages, (size_t)size) == 0),
-           "%s: questions have changed pages", where);
-    sqlite3_free(pages);
-    sqlite3_free(trace->pages);
 }
 
 /* The number after "name": from text on; and the place behind it. */
@@ -287,10 +260,10 @@ static void compare_info(const struct raw *raw, const char *info, const char *wh
             count += raw->generations[age].layers[i].count;
             pass *= 1 - raw->generations[age].layers[i].rate;
         }
-    expect_number(&at, "capacity", (double)raw->options->capacity, false, where);
-    expect_number(&at, "p", raw->options->rate, false, where);
+    expect_number(&at, "capacity", (double)raw->options.capacity, false, where);
+    expect_number(&at, "p", raw->options.rate, false, where);
     expect_number(&at, "chunks", (double)chunks, false, where);
-    expect_number(&at, "used", (double)keys_at(raw, 0) / (double)raw->options->capacity, true,
+    expect_number(&at, "used", (double)keys_at(raw, 0) / (double)raw->options.capacity, true,
                   where);
     if (isfinite(count))
         expect_number(&at, "count", floor(count + 0.5), false, where);
@@ -351,7 +324,7 @@ static void compare_filter(const struct raw *raw, const struct answers *answers,
 /* What the model says must be in the bits: each key in the generation that has it. */
 static void compare_model(struct table *table, const struct raw *raw, bool estimated,
                           const char *where) {
-    const struct options *options = &OPTIONS[table->options];
+    const struct options *options = &table->options;
     unsigned missing = 0;
     double pass = 1;
     for (unsigned age = 0; age < options->ages; age++) {
@@ -430,7 +403,7 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     struct content *content = view(connection, schema);
     struct table *table = &content->tables[slot];
     unsigned name = table->name;
-    enum key_type type = OPTIONS[table->options].key;
+    enum key_type type = table->options.key;
     looks++;
     sqlite3_snprintf(sizeof where, where, "%s: %s.%s", connection->name, SCHEMA[schema],
                      NAME[name]);
@@ -446,9 +419,9 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     if (raw_first)
         read = look_raw(connection, schema, name, &raw);
     if (read || !raw_first) {
-        struct trace trace = trace_begin(connection, schema, random_once_in(8));
+        struct trace trace = trace_begin(connection);
         asked = ask_all(connection, schema, name, type, wants_info, wants_filter, &answers);
-        trace_end(connection, schema, &trace, where);
+        trace_end(connection, &trace, where);
     }
     if (asked && !raw_first)
         read = look_raw(connection, schema, name, &raw);

@@ -158,7 +158,6 @@ bool attempt_begin(struct attempt *attempt, connection_t *connection) {
         return false;
     connection->touched = (int)(attempt->schema * SLOTS + attempt->slot);
     attempt->table = &view(connection, attempt->schema)->tables[attempt->slot];
-    attempt->options = &OPTIONS[attempt->table->options];
     if (!look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw))
         return false;
     attempt->keys_before = raw_keys(&attempt->raw);
@@ -170,10 +169,8 @@ bool attempt_begin(struct attempt *attempt, connection_t *connection) {
 static void find_again(struct attempt *attempt, unsigned name) {
     const struct content *content = peek(attempt->connection, attempt->schema);
     for (unsigned slot = 0; slot < SLOTS; slot++)
-        if (content->tables[slot].exists && content->tables[slot].name == name) {
+        if (content->tables[slot].exists && content->tables[slot].name == name)
             attempt->slot = slot;
-            attempt->options = &OPTIONS[content->tables[slot].options];
-        }
 }
 
 bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fault) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const uint64_t *words_to_add(const struct attempt *attempt, unsigned key) {
-    return added_words(attempt->options->key, key);
+    return added_words(attempt->table->options.key, key);
 }
 
 /* ---- Adding ---- */
@@ -46,7 +46,7 @@ void step_insert(connection_t *connection) {
 /* Adds the keys to what was read, in the order of the statement. Returns those that were new. */
 static struct keys add_many(struct attempt *attempt, const struct keys *keys, bool only_new) {
     struct keys new = {{0}};
-    attempt->must_refuse = !all_have_words(attempt->options->key, keys);
+    attempt->must_refuse = !all_have_words(attempt->table->options.key, keys);
     for (unsigned key = 0; key < UNIVERSE && attempt->known && !attempt->must_refuse; key++)
         if (keys_have(keys, key)) {
             enum raw_added added = raw_add(&attempt->raw, words_to_add(attempt, key), !only_new);
@@ -68,7 +68,7 @@ static void insert_many_done(struct attempt *attempt, const struct keys *keys,
     attempt_compare(attempt);
     for (unsigned key = 0; key < UNIVERSE; key++) {
         const bool copied = !only_new || (known && keys_have(new, key));
-        if (keys_have(keys, key) && (known || attempt->options->ages == 1 || !only_new))
+        if (keys_have(keys, key) && (known || attempt->table->options.ages == 1 || !only_new))
             table_add(attempt->table, key, copied,
                       known && only_new ? raw_age(&attempt->raw, words_to_add(attempt, key)) : 0);
     }
@@ -81,40 +81,11 @@ void step_insert_many(connection_t *connection) {
     bool only_new = !random_once_in(3);
     sqlite3_stmt *statement = statement_for(&attempt, only_new ? ADD_MANY_NEW : ADD_MANY);
     if (statement != NULL) {
-        connection->asked = some_keys(random_once_in(8) ? AS_IT_IS : attempt.options->key);
+        connection->asked = some_keys(random_once_in(8) ? AS_IT_IS : attempt.table->options.key);
         note("%s: -- %u keys", connection->name, keys_count(&connection->asked));
         struct keys new = add_many(&attempt, &connection->asked, only_new);
         if (attempt_run(&attempt, statement, random_fault()))
             insert_many_done(&attempt, &connection->asked, &new, only_new);
-    }
-    raw_clear(&attempt.raw);
-}
-
-/* The statement fails at one of its keys: it leaves nothing. */
-void step_insert_failing(connection_t *connection) {
-    struct attempt attempt;
-    if (!attempt_begin(&attempt, connection))
-        return;
-    sqlite3_stmt *statement = statement_for(&attempt, ADD_MANY_FAILING);
-    if (statement != NULL) {
-        connection->asked = some_keys(AS_IT_IS);
-        unsigned last = UNIVERSE - 1;
-        while (!keys_have(&connection->asked, last))
-            last--;
-        unsigned from = random_below(last + 1);
-        note("%s: -- %u keys, fails from %u on", connection->name, keys_count(&connection->asked),
-             from);
-        sqlite3_bind_int(statement, 1, (int)from);
-        attempt.code = run(connection, statement, NULL, FAULT_NONE, &attempt.met);
-        expect(attempt.code != SQLITE_OK, "%s: succeeds", sqlite3_sql(statement));
-        struct raw after;
-        if (!lost_transaction(connection) &&
-            look_raw(connection, attempt.schema, attempt.table->name, &after)) {
-            expect(after.digest == attempt.raw.digest,
-                   "%s: a failed statement of several keys has changed %s", connection->name,
-                   NAME[attempt.table->name]);
-            raw_clear(&after);
-        }
     }
     raw_clear(&attempt.raw);
 }
@@ -126,7 +97,8 @@ void step_insert_failing(connection_t *connection) {
 static bool choose_to_remove(const struct attempt *attempt, unsigned *key) {
     *key = random_below(UNIVERSE);
     if (random_once_in(4))
-        return raw_find(&attempt->raw, asked_words(attempt->options->key, *key)) == RAW_ABSENT;
+        return raw_find(&attempt->raw, asked_words(attempt->table->options.key, *key)) ==
+               RAW_ABSENT;
     for (unsigned i = 0; i < UNIVERSE; i++, *key = (*key + 1) % UNIVERSE)
         if (attempt->table->copies[*key] > 0)
             return true;
@@ -145,7 +117,7 @@ static void delete_done(struct attempt *attempt, unsigned key) {
     const bool known = attempt->known && !attempt->doubtful;
     const int changes = sqlite3_changes(attempt->connection->database);
     const bool found =
-        attempt->known && raw_remove(&attempt->raw, asked_words(attempt->options->key, key));
+        attempt->known && raw_remove(&attempt->raw, asked_words(attempt->table->options.key, key));
     expect(!known || changes == found, "%s: changes() is %d for the deletion of key %u that is %s",
            attempt->connection->name, changes, key, found ? "in" : "not in");
     keys_add(&keys, key);
@@ -161,9 +133,9 @@ void step_delete(connection_t *connection) {
     unsigned key;
     if (!attempt_begin(&attempt, connection))
         return;
-    bool counts = attempt.options->counts;
-    sqlite3_stmt *statement = statement_for(&attempt, REMOVE);
-    if (statement != NULL && counts && choose_to_remove(&attempt, &key)) {
+    sqlite3_stmt *statement =
+        attempt.table->options.counts ? statement_for(&attempt, REMOVE) : NULL;
+    if (statement != NULL && choose_to_remove(&attempt, &key)) {
         note("%s: -- key %u", connection->name, key);
         bind_key(statement, 1, key);
         if (attempt_run(&attempt, statement, random_fault())) {
@@ -173,17 +145,6 @@ void step_delete(connection_t *connection) {
             keys_add(&keys, key);
             table_remove(attempt.table, &keys);
         }
-    } else if (statement != NULL && !counts && random_once_in(10)) {
-        key = random_below(UNIVERSE);
-        bool is_in = raw_find(&attempt.raw, asked_words(attempt.options->key, key)) == RAW_FOUND;
-        bind_key(statement, 1, key);
-        attempt.code = run(connection, statement, NULL, FAULT_NONE, &attempt.met);
-        expect(!is_in || attempt.code != SQLITE_OK,
-               "%s: key %u was deleted from %s, which does not count", connection->name, key,
-               NAME[attempt.table->name]);
-        bool refused = is_in && attempt.code == SQLITE_ERROR;
-        if (!lost_transaction(connection))
-            judge_write(connection, attempt.code, refused, sqlite3_sql(statement));
     }
     raw_clear(&attempt.raw);
 }
@@ -193,9 +154,10 @@ void step_delete_many(connection_t *connection) {
     struct attempt attempt;
     if (!attempt_begin(&attempt, connection))
         return;
-    sqlite3_stmt *statement = attempt.options->counts ? statement_for(&attempt, REMOVE_MANY) : NULL;
+    sqlite3_stmt *statement =
+        attempt.table->options.counts ? statement_for(&attempt, REMOVE_MANY) : NULL;
     if (statement != NULL) {
-        struct keys keys = some_keys(attempt.options->key);
+        struct keys keys = some_keys(attempt.table->options.key);
         for (unsigned key = 0; key < UNIVERSE; key++)
             if (attempt.table->copies[key] == 0)
                 keys.words[key / 64] &= ~(UINT64_C(1) << key % 64);
@@ -252,7 +214,7 @@ void step_merge(connection_t *connection) {
         return;
     sqlite3_stmt *statement = statement_for(&attempt, MERGE);
     if (statement != NULL && attempt.known) {
-        const struct options *options = attempt.options;
+        const struct options *options = &attempt.table->options;
         const bool tampered = view(connection, attempt.schema)->tampered; /* counts are */
         struct keys keys = some_keys(options->key);
         size_t bytes;
@@ -309,7 +271,7 @@ void step_rotate(connection_t *connection) {
         return;
     sqlite3_stmt *statement = statement_for(&attempt, ROTATE);
     if (statement != NULL) {
-        attempt.must_refuse = attempt.options->ages == 1;
+        attempt.must_refuse = attempt.table->options.ages == 1;
         if (!attempt.must_refuse)
             raw_rotate(&attempt.raw);
         if (attempt_run(&attempt, statement, random_fault())) {
