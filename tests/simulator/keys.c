@@ -16,6 +16,8 @@
 
 enum { FORM_DIGITS, FORM_REAL, FORM_TEXT_REAL, FORM_SPACES, FORM_HALF, FORM_BLOB, FORM_LARGE };
 
+#define SALTING "salt='000102030405060708090a0b0c0d0e0f'"
+
 const struct key_type_properties TYPES[KEY_TYPES] = {
     [AS_IT_IS] = {"", AS_IT_IS, 0, false},
     [BLOBS] = {"key=BLOB", BLOBS, 0, false},
@@ -47,11 +49,6 @@ unsigned keys_count(const struct keys *keys) {
         for (uint64_t word = keys->words[i]; word != 0; word &= word - 1)
             count++;
     return count;
-}
-
-void keys_unite(struct keys *keys, const struct keys *other) {
-    for (size_t i = 0; i < UNIVERSE / 64; i++)
-        keys->words[i] |= other->words[i];
 }
 
 static void bind_format(sqlite3_stmt *statement, int parameter, const char *format,

@@ -300,17 +300,6 @@ static void raw_begin(struct raw *raw, const struct options *options) {
     raw->ages = options->ages;
 }
 
-void raw_estimate(struct raw *raw) {
-    for (unsigned age = 0; age < raw->ages; age++)
-        for (unsigned i = 0; i < raw->generations[age].layer_count; i++) {
-            struct raw_layer *layer = &raw->generations[age].layers[i];
-            struct bloom_estimate estimate =
-                layer->shape.layout->estimate(&layer->shape, layer->payload);
-            layer->count = estimate.count;
-            layer->rate = estimate.rate;
-        }
-}
-
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw) {
     int code;
     const struct content *content = view(connection, schema);

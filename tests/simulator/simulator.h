@@ -43,7 +43,7 @@
  * The model follows the transactions: a content for each file as it was committed, and for each
  * connection and attached file what it sees now and what it saw at each savepoint.
  *
- * A new kind of failure of the disk is a row in disk.c, a new step a function and a row in steps.c.
+ * A new kind of failure of the disk is a row in disk.c, a new step a function and a row in steps.h.
  */
 #ifndef SIMULATOR_H
 #define SIMULATOR_H
@@ -89,7 +89,6 @@ static inline void keys_add(struct keys *keys, unsigned key) {
 }
 
 unsigned keys_count(const struct keys *keys);
-void keys_unite(struct keys *keys, const struct keys *other);
 
 /* Of the key column: the first ones are those of an ordinary column, too; then key rules, salts. */
 enum key_type {
@@ -114,8 +113,6 @@ extern const struct key_type_properties {
     unsigned rule; /* number of its key rule, or 0 */
     bool salted;
 } TYPES[KEY_TYPES];
-
-#define SALTING "salt='000102030405060708090a0b0c0d0e0f'"
 
 enum { KEY_TEXT_SIZE = 40 };
 
@@ -320,7 +317,6 @@ struct raw_layer {
     uint8_t *payload;
     struct raw_chunk *chunks;
     uint64_t rows, keys, bits; /* of its chunks, as they were read */
-    double count, rate;        /* by raw_estimate */
 };
 
 struct raw {
@@ -340,7 +336,6 @@ struct raw {
 /* Reads a shadow table. False when it was refused or there is nothing to read. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw);
 void raw_clear(struct raw *raw);
-void raw_estimate(struct raw *raw);
 
 /* The keys that all chunks count, as they were read. */
 uint64_t raw_keys(const struct raw *raw);

@@ -128,8 +128,6 @@ void connection_open(struct connection *connection) {
     }
     sqlite3_finalize(statement);
     must_run(database, "COMMIT");
-    if (!shared_cache && random_once_in(3))
-        must_run(database, "PRAGMA mmap_size = 1000000");
     if (main_in_memory)
         expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
 }
