@@ -3,7 +3,7 @@
 
 - Spark's spark-sketch of both versions, by Maven (mvn, java, javac)
 - Go's bits-and-blooms/bloom and DCSO/bloom, by go
-- Python's flor, pyarrow and duckdb, from PyPI, in a virtual environment
+- Python's pyarrow and duckdb, from PyPI, in a virtual environment; programs_test.py has flor
 - Guava, from Debian's libguava-java: both strategies and every funnel; GUAVA=path names another jar
 
 What cannot be had is skipped and says so. Everything that is fetched lies in build/exchange and is
@@ -95,10 +95,6 @@ def python(*packages):
         fetched("/usr/bin/python3", "-m", "venv", str(folder))
     fetched(str(folder / "bin" / "pip"), "install", "-q", *packages)
     return str(folder / "bin" / "python")
-
-
-def flor():
-    return [python("flor"), "-u", str(HERE / "flor_side.py")]
 
 
 def encoded(key):
@@ -249,14 +245,6 @@ class Spark4(Spark):
             here = self.value(f"SELECT bloom_export(bloom_agg(key, bloom_import(?1, 'spark')), "
                               f"'spark') FROM {self.keys(keys)}", empty)
             self.assertEqual(here, written)
-
-
-class Flor(Sides, WithExtension):
-    kinds = {"flor": ("dcso", text_keys)}
-
-    @classmethod
-    def command(cls):
-        return flor()
 
 
 class Go(Sides, WithExtension):

@@ -98,7 +98,7 @@ static void try(const struct bloom_exchange *format, const uint8_t *bytes, size_
     free(filter);
 }
 
-/* Numbers in the header of a format that the fuzzer would have to guess: constants, where unit is 0,
+/* Numbers in the header of a format that a fuzzer would have to guess: constants, where unit is 0,
  * and how many units of so many bits the payload has. What else the header says is the fuzzer's. */
 struct number {
     unsigned at, width, unit, constant;
