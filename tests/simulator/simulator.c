@@ -53,7 +53,7 @@ enum { STEP_COUNT = sizeof steps / sizeof *steps };
 
 static uint64_t state, seed;
 static char **weight_files;
-static unsigned weight_file_count; /* 0: the weights of steps.c */
+static unsigned weight_file_count; /* 0: the weights of steps.h */
 static unsigned step_number;
 static bool tracing;
 

@@ -228,14 +228,13 @@ void table_clear(struct table *table) {
 
 /* ---- Views ---- */
 
-static bool is_shared(const struct connection *connection, unsigned schema) {
-    (void)connection;
+static bool is_shared(unsigned schema) {
     return shared_cache && schema == 0;
 }
 
 struct content *view(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    if (is_shared(connection, schema))
+    if (is_shared(schema))
         return &link->file->now;
     if (!connection->in_transaction)
         return &link->file->committed;
@@ -250,7 +249,7 @@ struct content *view(struct connection *connection, unsigned schema) {
 
 const struct content *peek(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    if (connection->in_transaction && !link->sees && !is_shared(connection, schema))
+    if (connection->in_transaction && !link->sees && !is_shared(schema))
         return &link->file->committed;
     return view(connection, schema);
 }
@@ -260,7 +259,7 @@ struct content *change(struct connection *connection, unsigned schema) {
     struct content *content = view(connection, schema);
     if (!connection->in_transaction)
         return content;
-    if (is_shared(connection, schema) && !link->wrote) {
+    if (is_shared(schema) && !link->wrote) {
         for (unsigned i = 0; i <= connection->depth; i++)
             link->before[i] = *content;
         link->file->writer = connection;
@@ -290,7 +289,7 @@ void model_begin(struct connection *connection, bool by_savepoint) {
 
 void model_keep(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    link->file->committed = is_shared(connection, schema) ? link->file->now : link->now;
+    link->file->committed = is_shared(schema) ? link->file->now : link->now;
 }
 
 void model_commit(struct connection *connection) {
@@ -303,7 +302,7 @@ void model_commit(struct connection *connection) {
 void model_rollback(struct connection *connection) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         struct link *link = &connection->links[schema];
-        if (link->wrote && is_shared(connection, schema))
+        if (link->wrote && is_shared(schema))
             link->file->now = link->file->committed;
     }
     forget_transaction(connection);
@@ -312,7 +311,7 @@ void model_rollback(struct connection *connection) {
 void model_rollback_to(struct connection *connection, unsigned level) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         struct link *link = &connection->links[schema];
-        if (is_shared(connection, schema)) {
+        if (is_shared(schema)) {
             if (link->wrote)
                 link->file->now = link->before[level];
         } else if (link->sees) {
@@ -324,14 +323,13 @@ void model_rollback_to(struct connection *connection, unsigned level) {
 
 bool change_is_open(const struct connection *connection, unsigned schema) {
     const struct link *link = &connection->links[schema];
-    return link->wrote || (is_shared(connection, schema) && link->file->writer != NULL);
+    return link->wrote || (is_shared(schema) && link->file->writer != NULL);
 }
 
 bool is_tampered(const struct connection *connection) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         const struct link *link = &connection->links[schema];
-        if (link->wrote &&
-            (is_shared(connection, schema) ? link->file->now.tampered : link->now.tampered))
+        if (link->wrote && (is_shared(schema) ? link->file->now.tampered : link->now.tampered))
             return true;
     }
     return false;
@@ -365,7 +363,7 @@ char *sql_to_create(const char *schema, unsigned name, const struct options *opt
     const char *key = TYPES[options->key].options;
     return sqlite3_mprintf(
         "CREATE VIRTUAL TABLE %s.%s USING bloom(capacity=%llu, fpr=%g, growth=%s%s%s%s%s)", schema,
-        NAME[name], options->capacity, options->rate,
+        NAME[name], (sqlite3_uint64)options->capacity, options->rate,
         options->grows     ? "on"
         : options->refuses ? "error"
                            : "off",
