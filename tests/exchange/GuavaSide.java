@@ -37,10 +37,6 @@ public final class GuavaSide {
             } else {
                 filter = read(words[2]);
             }
-            if (words[0].equals("union")) {
-                filter.putAll(read(words[3]));
-                return write(filter);
-            }
             StringBuilder answers = new StringBuilder();
             for (int i = first; i < words.length; i++) {
                 T key = parser.apply(words[i]);

@@ -67,8 +67,6 @@ public final class SparkSide {
             case "seeded":
                 return write(seeded(Long.parseLong(words[2]), Long.parseLong(words[3]),
                     Integer.parseInt(words[4])));
-            case "union":
-                return write(read(words[2]).mergeInPlace(read(words[3])));
             default:
                 filter = read(words[2]);
                 break;
