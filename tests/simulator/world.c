@@ -339,9 +339,9 @@ bool is_tampered(const struct connection *connection) {
 
 /* The keys of the universe fill some of the tables many times over, and others not half. */
 struct options random_options(void) {
-    static const unsigned CAPACITIES[] = {8, 20, 40, 60, 100, 300, 900};
+    static const unsigned CAPACITIES[] = {8, 20, 30, 40, 60, 200, 900};
     static const double RATES[] = {0.1, 0.05, 0.02, 0.01, 0.001, 0.0001};
-    const unsigned growth = random_below(6);
+    const unsigned growth = random_below(8);
     const bool ages = random_below(100) < weight_of_generations;
     const bool typed = random_below(100) < weight_of_types;
     struct options options;
