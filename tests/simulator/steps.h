@@ -72,14 +72,14 @@ struct attempt {
     int code;
 };
 
-/* Looks at what there is. False when it cannot be seen, or the table is not there. */
-bool attempt_begin(struct attempt *attempt, connection_t *connection);
+/* Looks at what there is, and gives the statement. NULL when a lock is in the way, or there is no
+ * table. Else attempt->raw is to be cleared in the end. */
+sqlite3_stmt *attempt_begin(struct attempt *attempt, connection_t *connection,
+                            enum statement which);
 
 /* Runs it. True when it has succeeded, with attempt->table for the changed model. What failed in a
  * transaction that goes on may have changed bits all the same. */
 bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fault);
-
-sqlite3_stmt *statement_for(struct attempt *attempt, enum statement which);
 
 /* Looks whether the table is as attempt->raw, which was changed as the statement must change the
  * table, and sets attempt->keys_after. False: it could not look, or what must be there is not

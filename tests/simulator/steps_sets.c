@@ -86,13 +86,13 @@ static void add_all_done(struct attempt *attempt, const struct keys *keys,
 
 void step_add_all(connection_t *connection) {
     struct attempt attempt;
-    if (!attempt_begin(&attempt, connection))
+    struct keys counted = {{0}};
+    sqlite3_stmt *statement = attempt_begin(&attempt, connection, ADD_ALL);
+    if (statement == NULL)
         return;
     const enum key_type type = attempt.table->options.key;
-    struct keys counted = {{0}};
     connection->asked = some_keys(random_once_in(8) ? AS_IT_IS : type);
-    sqlite3_stmt *statement = statement_for(&attempt, ADD_ALL);
-    if (statement != NULL && attempt.known) {
+    if (attempt.known) {
         bind_hashing(&attempt, statement);
         attempt.must_refuse = !all_have_words(type, &connection->asked);
         if (!attempt.must_refuse)
