@@ -147,7 +147,6 @@ TEST_SUITES = \
         $(abspath $(WITHOUT_PLAIN))' \
     'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
     'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
-    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py' \

@@ -7,36 +7,16 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.function.Function;
 
-/**
- * Guava's side of the exchange tests: answers each line of standard input with one line.
- *
- * <pre>
- * create FUNNEL N P STRATEGY      an empty filter; STRATEGY is 64 or 32
- * put FUNNEL FILTER KEY...        the filter with the keys in it
- * check FUNNEL FILTER KEY...      a 1 or 0 for each key
- * union FUNNEL FILTER FILTER      the union
- * same FUNNEL FILTER              the filter, read and written
- * estimate FUNNEL FILTER          approximateElementCount, expectedFpp
- * </pre>
- *
- * FUNNEL is string, chars, long, bytes or int. Filters, and keys that are strings (in UTF-8) or
- * bytes, are hexadecimal with an x in front.
- */
+/** Guava's side of libraries_test.py, which says what the lines are: a kind is a funnel, string,
+ *  chars, long or bytes, and a strategy, 64 or 32, with a colon between. */
 public final class GuavaSide {
-    private interface Side {
-        String answer(String[] words) throws IOException;
-    }
-
-    private interface Parser<T> {
-        T parse(String word);
-    }
-
-    private static final class Typed<T> implements Side {
+    private static final class Side<T> {
         private final Funnel<? super T> funnel;
-        private final Parser<T> parser;
+        private final Function<String, T> parser;
 
-        Typed(Funnel<? super T> funnel, Parser<T> parser) {
+        Side(Funnel<? super T> funnel, Function<String, T> parser) {
             this.funnel = funnel;
             this.parser = parser;
         }
@@ -45,45 +25,28 @@ public final class GuavaSide {
             return BloomFilter.readFrom(new ByteArrayInputStream(bytes(word)), funnel);
         }
 
-        private String write(BloomFilter<T> filter) throws IOException {
-            ByteArrayOutputStream stream = new ByteArrayOutputStream();
-            filter.writeTo(stream);
-            return hexadecimal(stream.toByteArray());
-        }
-
-        @Override
-        public String answer(String[] words) throws IOException {
-            if (words[0].equals("create")) {
-                BloomFilter.Strategy strategy = words[4].equals("32")
-                    ? BloomFilterStrategies.MURMUR128_MITZ_32
-                    : BloomFilterStrategies.MURMUR128_MITZ_64;
-                long capacity = Long.parseLong(words[2]);
-                double rate = Double.parseDouble(words[3]);
-                return write(BloomFilter.<T>create(funnel, capacity, rate, strategy));
+        String answer(String[] words) throws IOException {
+            BloomFilter<T> filter;
+            int first = 3;
+            if (words[0].equals("make")) {
+                filter = BloomFilter.<T>create(funnel, Long.parseLong(words[2]),
+                    Double.parseDouble(words[3]), words[1].endsWith("32")
+                        ? BloomFilterStrategies.MURMUR128_MITZ_32
+                        : BloomFilterStrategies.MURMUR128_MITZ_64);
+                first = 4;
+            } else {
+                filter = read(words[2]);
             }
-            BloomFilter<T> filter = read(words[2]);
-            switch (words[0]) {
-                case "put":
-                    for (int i = 3; i < words.length; i++) {
-                        filter.put(parser.parse(words[i]));
-                    }
-                    return write(filter);
-                case "check":
-                    StringBuilder answers = new StringBuilder();
-                    for (int i = 3; i < words.length; i++) {
-                        answers.append(filter.mightContain(parser.parse(words[i])) ? '1' : '0');
-                    }
-                    return answers.toString();
-                case "union":
-                    filter.putAll(read(words[3]));
-                    return write(filter);
-                case "same":
-                    return write(filter);
-                case "estimate":
-                    return filter.approximateElementCount() + " " + filter.expectedFpp();
-                default:
-                    throw new IllegalArgumentException(words[0]);
+            StringBuilder answers = new StringBuilder();
+            for (int i = first; i < words.length; i++) {
+                T key = parser.apply(words[i]);
+                if (words[0].equals("check")) {
+                    answers.append(filter.mightContain(key) ? '1' : '0');
+                } else {
+                    filter.put(key);
+                }
             }
+            return words[0].equals("check") ? answers.toString() : write(filter);
         }
     }
 
@@ -95,31 +58,32 @@ public final class GuavaSide {
         return bytes;
     }
 
-    private static String hexadecimal(byte[] bytes) {
+    private static String write(BloomFilter<?> filter) throws IOException {
+        ByteArrayOutputStream stream = new ByteArrayOutputStream();
+        filter.writeTo(stream);
         StringBuilder text = new StringBuilder("x");
-        for (byte each : bytes) {
+        for (byte each : stream.toByteArray()) {
             text.append(Character.forDigit(each >> 4 & 15, 16));
             text.append(Character.forDigit(each & 15, 16));
         }
         return text.toString();
     }
 
-    private static Side side(String funnel) {
+    private static String text(String word) {
+        return new String(bytes(word), StandardCharsets.UTF_8);
+    }
+
+    private static Side<?> side(String funnel) {
         switch (funnel) {
             case "string":
-                return new Typed<CharSequence>(Funnels.stringFunnel(StandardCharsets.UTF_8),
-                    word -> new String(bytes(word), StandardCharsets.UTF_8));
+                return new Side<CharSequence>(Funnels.stringFunnel(StandardCharsets.UTF_8),
+                    GuavaSide::text);
             case "chars":
-                return new Typed<CharSequence>(Funnels.unencodedCharsFunnel(),
-                    word -> new String(bytes(word), StandardCharsets.UTF_8));
+                return new Side<CharSequence>(Funnels.unencodedCharsFunnel(), GuavaSide::text);
             case "long":
-                return new Typed<Long>(Funnels.longFunnel(), Long::parseLong);
-            case "bytes":
-                return new Typed<byte[]>(Funnels.byteArrayFunnel(), GuavaSide::bytes);
-            case "int":
-                return new Typed<Integer>(Funnels.integerFunnel(), Integer::parseInt);
+                return new Side<Long>(Funnels.longFunnel(), Long::parseLong);
             default:
-                throw new IllegalArgumentException(funnel);
+                return new Side<byte[]>(Funnels.byteArrayFunnel(), GuavaSide::bytes);
         }
     }
 
@@ -128,13 +92,11 @@ public final class GuavaSide {
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             String[] words = line.split(" ");
-            String answer;
             try {
-                answer = side(words[1]).answer(words);
-            } catch (IOException | RuntimeException exception) {
-                answer = "error: " + String.valueOf(exception.getMessage()).replace('\n', ' ');
+                System.out.println(side(words[1].split(":")[0]).answer(words));
+            } catch (IOException | RuntimeException problem) {
+                System.out.println("error " + problem);
             }
-            System.out.println(answer);
             System.out.flush();
         }
     }

@@ -6,21 +6,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.util.sketch.BloomFilter;
 
-/**
- * Spark's side of the exchange tests: answers each line of standard input with one line.
- *
- * <pre>
- * create N P                an empty filter of the version that this release makes
- * seeded N BITS SEED        one of version 2 with that seed, where there is that version
- * put FILTER KEY...         the filter with the keys in it
- * check FILTER KEY...       a 1 or 0 for each key
- * union FILTER FILTER       the union
- * size N P                  words and k of an empty filter
- * </pre>
- *
- * Filters and binary keys are hexadecimal with an x in front, strings (in UTF-8) with an s; other
- * keys are longs.
- */
+/** Spark's side of libraries_test.py, which says what the lines are. */
 public final class SparkSide {
     private static byte[] bytes(String word) {
         byte[] bytes = new byte[word.length() / 2];
@@ -39,10 +25,6 @@ public final class SparkSide {
             text.append(Character.forDigit(each & 15, 16));
         }
         return text.toString();
-    }
-
-    private static BloomFilter create(String[] words) {
-        return BloomFilter.create(Long.parseLong(words[1]), Double.parseDouble(words[2]));
     }
 
     private static BloomFilter seeded(long keys, long bits, int seed) throws Exception {
@@ -75,35 +57,29 @@ public final class SparkSide {
     }
 
     private static String answer(String[] words) throws Exception {
+        BloomFilter filter;
+        int first = 3;
         switch (words[0]) {
-            case "create":
-                return write(create(words));
+            case "make":
+                filter = BloomFilter.create(Long.parseLong(words[2]), Double.parseDouble(words[3]));
+                first = 4;
+                break;
             case "seeded":
-                return write(seeded(Long.parseLong(words[1]), Long.parseLong(words[2]),
-                    Integer.parseInt(words[3])));
-            case "put":
-                BloomFilter filter = read(words[1]);
-                for (int i = 2; i < words.length; i++) {
-                    put(filter, words[i]);
-                }
-                return write(filter);
-            case "check":
-                filter = read(words[1]);
-                StringBuilder answers = new StringBuilder();
-                for (int i = 2; i < words.length; i++) {
-                    answers.append(contains(filter, words[i]) ? '1' : '0');
-                }
-                return answers.toString();
-            case "union":
-                return write(read(words[1]).mergeInPlace(read(words[2])));
-            case "size":
-                byte[] made = bytes(write(create(words)));
-                int at = made[3] == 1 ? 8 : 12;
-                java.nio.ByteBuffer all = java.nio.ByteBuffer.wrap(made);
-                return all.getInt(at) + " " + all.getInt(4);
+                return write(seeded(Long.parseLong(words[2]), Long.parseLong(words[3]),
+                    Integer.parseInt(words[4])));
             default:
-                throw new IllegalArgumentException(words[0]);
+                filter = read(words[2]);
+                break;
         }
+        StringBuilder answers = new StringBuilder();
+        for (int i = first; i < words.length; i++) {
+            if (words[0].equals("check")) {
+                answers.append(contains(filter, words[i]) ? '1' : '0');
+            } else {
+                put(filter, words[i]);
+            }
+        }
+        return words[0].equals("check") ? answers.toString() : write(filter);
     }
 
     public static void main(String[] arguments) throws IOException {

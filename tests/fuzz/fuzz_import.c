@@ -98,86 +98,48 @@ static void try(const struct bloom_exchange *format, const uint8_t *bytes, size_
     free(filter);
 }
 
-static void put_big(uint8_t *bytes, unsigned width, uint64_t value) {
-    for (unsigned i = 0; i < width; i++)
-        bytes[i] = (uint8_t)(value >> 8 * (width - 1 - i));
-}
+/* Numbers in the header of a format that a fuzzer would have to guess: constants, where unit is 0,
+ * and how many units of so many bits the payload has. What else the header says is the fuzzer's. */
+struct number {
+    unsigned at, width, unit, constant;
+};
 
-static bool fit_guava(uint8_t *bytes, size_t size) {
-    put_big(bytes + 2, 4, (size - 6) / 8);
-    bytes[0] &= 1;
-    return (size - 6) % 8 == 0;
-}
-
-static bool fit_spark1(uint8_t *bytes, size_t size) {
-    put_big(bytes, 4, 1);
-    put_big(bytes + 8, 4, (size - 12) / 8);
-    bytes[4] = bytes[5] = bytes[6] = 0; /* more hashes take too long */
-    return (size - 12) % 8 == 0;
-}
-
-static bool fit_spark2(uint8_t *bytes, size_t size) {
-    put_big(bytes, 4, 2);
-    put_big(bytes + 12, 4, (size - 16) / 8);
-    bytes[4] = bytes[5] = bytes[6] = 0; /* more hashes take too long */
-    return (size - 16) % 8 == 0;
-}
-
-/* Up to 63 bits of the last word are not in use, which are zero more often than not. */
-static bool fit_dcso(uint8_t *bytes, size_t size) {
-    bloom_store64(bytes, 1);
-    memset(bytes + 25, 0, 7);
-    bloom_store64(bytes + 32, (size - 48) / 8 * 64 - (bytes[32] & 63));
-    return size >= 56;
-}
-
-static bool fit_go(uint8_t *bytes, size_t size) {
-    uint64_t bits = (size - 24) / 8 * 64 - (bytes[7] & 63);
-    memset(bytes + 8, 0, 7);
-    put_big(bytes, 8, bits);
-    uint64_t row = bytes[23] & 2 ? (bits + 63) / 64 * 64 : bits;
-    if (bytes[23] & 1)
-        put_big(bytes + 16, 8, row);
-    else
-        bloom_store64(bytes + 16, row);
-    return (size - 24) % 8 == 0 && size > 24;
-}
-
-static bool fit_parquet(uint8_t *bytes, size_t size) {
-    static const uint8_t fields[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
-    size_t length = (size - 16) / 32 * 32; /* 64 to 4096 */
-    bytes[0] = 0x15;
-    bytes[1] = (uint8_t)(2 * length | 0x80);
-    bytes[2] = (uint8_t)(2 * length >> 7);
-    memcpy(bytes + 3, fields, sizeof fields);
-    return length + 16 == size && length >= 64;
-}
-
-static bool fit_redisbloom(uint8_t *bytes, size_t size) {
-    bloom_store32(bytes + 8, 1);
-    bloom_store32(bytes + 12, bytes[12] & 8 ? 13 : 5);
-    bloom_store64(bytes + 20, size - 73);
-    bloom_store64(bytes + 28, 8 * (uint64_t)(size - 73));
-    memcpy(bytes + 36, bytes, 8);
-    bytes[72] = 0;
-    return (size - 73) % 8 == 0;
-}
-
-static const struct {
+static const struct fit {
     const struct bloom_exchange *format;
     size_t header;
-    bool (*fit)(uint8_t *bytes, size_t size);
-} fits[] = {
-    {&bloom_exchange_guava, 6, fit_guava},
-    {&bloom_exchange_guava_utf16, 6, fit_guava},
-    {&bloom_exchange_spark, 12, fit_spark1},
-    {&bloom_exchange_spark, 16, fit_spark2},
-    {&bloom_exchange_dcso, 48, fit_dcso},
-    {&bloom_exchange_go, 24, fit_go},
-    {&bloom_exchange_parquet, 16, fit_parquet},
-    {&bloom_exchange_parquet_int32, 16, fit_parquet},
-    {&bloom_exchange_redisbloom, 73, fit_redisbloom},
+    bool big_endian;
+    struct number numbers[7];
+} FITS[] = {
+    {&bloom_exchange_guava, 6, true, {{2, 4, 64, 0}}},
+    {&bloom_exchange_guava_utf16, 6, true, {{2, 4, 64, 0}}},
+    /* More hashes than 255 take too long. */
+    {&bloom_exchange_spark, 12, true, {{0, 4, 0, 1}, {4, 3, 0, 0}, {8, 4, 64, 0}}},
+    {&bloom_exchange_spark, 16, true, {{0, 4, 0, 2}, {4, 3, 0, 0}, {12, 4, 64, 0}}},
+    {&bloom_exchange_dcso, 48, false, {{0, 8, 0, 1}, {25, 7, 0, 0}, {32, 8, 1, 0}}},
+    {&bloom_exchange_go, 24, true, {{0, 8, 1, 0}, {8, 7, 0, 0}, {16, 8, 1, 0}}},
+    {&bloom_exchange_redisbloom,
+     73,
+     false,
+     {{0, 8, 0, 0},
+      {8, 4, 0, 1},
+      {12, 4, 0, 5},
+      {20, 8, 8, 0},
+      {28, 8, 1, 0},
+      {36, 8, 0, 0},
+      {72, 1, 0, 0}}},
 };
+
+/* Makes them right for a payload of whole words. */
+static void put_numbers(const struct fit *fit, uint8_t *bytes, size_t size) {
+    const uint64_t bits = 8 * (uint64_t)(size - fit->header);
+    for (const struct number *number = fit->numbers; number < fit->numbers + 7; number++) {
+        const uint64_t value = number->unit > 0 ? bits / number->unit : number->constant;
+        for (unsigned i = 0; i < number->width; i++) {
+            const unsigned place = fit->big_endian ? number->width - 1 - i : i;
+            bytes[number->at + place] = (uint8_t)(value >> 8 * i);
+        }
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (format_count == 0)
@@ -185,12 +147,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t *bytes = fuzz_copy(data, size);
     for (size_t i = 0; i < format_count; i++)
         try(formats[i], bytes, size);
-    /* Lengths, which the fuzzer would have to guess, made right for each format in turn. */
-    for (unsigned i = 0; i < sizeof fits / sizeof *fits; i++) {
+    for (const struct fit *fit = FITS; fit < FITS + sizeof FITS / sizeof *FITS; fit++) {
         if (size > 0)
             memcpy(bytes, data, size);
-        if (size >= fits[i].header && fits[i].fit(bytes, size))
-            try(fits[i].format, bytes, size);
+        if (size > fit->header && (size - fit->header) % 8 == 0) {
+            put_numbers(fit, bytes, size);
+            try(fit->format, bytes, size);
+        }
     }
     /* Whatever is a filter of ours goes out in every format that has it. */
     char problem[BLOOM_PROBLEM_SIZE];

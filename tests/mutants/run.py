@@ -12,10 +12,8 @@ count.
 
 In the environment: N (200) mutants, drawn with SEED (1) from the lines that WORD (all) is in, as
 table/keys or url.c:289; AGAIN=1 runs the survivors of the last run alone, after the tests were
-changed; JOBS (2) at once; QUICK=SECONDS leaves out suites that take longer, after which a run
-without it tries the survivors. What was found is kept in build/mutants, so that a run that was
-stopped goes on where it was. The last line is `N passed, N failed`, of mutants killed and
-survivors.
+changed; JOBS (2) at once. What was found is kept in build/mutants, so that a run that was stopped
+goes on where it was. The last line is `N passed, N failed`, of mutants killed and survivors.
 """
 import concurrent.futures
 import hashlib
@@ -39,8 +37,6 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = TOP / "build/mutants"
 COUNT, SEED = int(os.environ.get("N") or 200), os.environ.get("SEED") or "1"
 WORD, AGAIN = os.environ.get("WORD", ""), os.environ.get("AGAIN")
-QUICK = float(os.environ.get("QUICK") or 0)
-SURVIVED = "survived the quick ones" if QUICK else "survived"
 JOBS = int(os.environ.get("JOBS") or 2)
 TABLES = {"idna_tables.h", "blocked_sizes.h"}  # of constants
 # A wrong type is no mutant: no compiler takes it with the warnings of the project.
@@ -138,9 +134,12 @@ def run(command, folder, seconds, sanitized=False):
 
 class Suite:
     def __init__(self, name, command):
-        self.name, self.command = name, command
+        # As run.py has them, [TARGET] COMMAND; what is in this tree is in the mutant's.
+        named, self.command = re.fullmatch(r"(?:\[(.*?)\] +)?(.*)", command, re.DOTALL).groups()
+        self.name, self.command = name, self.command.replace(f"{TOP}/", "./")
         program = re.search(r"\S+/tests/\w+(?= |$)", command)
-        self.target = program[0] if program else None
+        self.target = named or (program[0] if program else None)
+        self.is_sanitized = program is not None
         self.is_unit, self.is_script = name.endswith("_test"), "tests/sql/" in command
         self.seconds, self.kills = 0, {}
         if re.search(r"_test\.py( \w+)*$", command):
@@ -168,7 +167,7 @@ class Suite:
         return -chance / (self.seconds + 0.3)
 
     def fails(self, folder, slow):
-        return not run(self.command, folder, slow, sanitized=self.target is not None)
+        return not run(self.command, folder, slow, sanitized=self.is_sanitized)
 
     def builds(self, folder):
         return not self.target or run(f"make -s '{FLAGS}' {self.target}", folder, 600)
@@ -242,7 +241,7 @@ class Tree:
                 if suite.fails(self.folder, 3 + 4 * suite.seconds):
                     suite.kills[mutant.folder()] = suite.kills.get(mutant.folder(), 0) + 1
                     return "killed: " + suite.name
-            return SURVIVED
+            return "survived"
         finally:
             self.put(mutant.name, mutant.text.encode())
 
@@ -275,15 +274,13 @@ def main(arguments):
     drawn = mutants()
     kept = FOLDER / f"found-{SEED}.json"
     found = json.loads(kept.read_text()) if kept.exists() else {}
-    found = {rank: what for rank, what in found.items()
-             if not what.startswith("survived") or not AGAIN and (QUICK or what == SURVIVED)}
+    found = {rank: what for rank, what in found.items() if what != "survived" or not AGAIN}
 
     trees = queue.Queue()
     for number in range(JOBS):
         trees.put(Tree(number))
     tree = trees.get()
     baseline(tree, suites)
-    suites = [suite for suite in suites if not QUICK or suite.seconds <= QUICK]
     trees.put(tree)
     for mutant in drawn:
         for suite in suites:
@@ -314,7 +311,7 @@ def main(arguments):
                 break
             judged += [(mutant, what) for mutant, what in pool.map(judge, batch)
                        if what not in ("broken", "same")]
-    survivors = [mutant for mutant, what in judged if what.startswith("survived")]
+    survivors = [mutant for mutant, what in judged if what == "survived"]
     for mutant in survivors:
         print(f"\n{mutant.name}:{mutant.line}\n{mutant.diff}")
     killed = sum(what.startswith("killed") for _, what in judged)

@@ -152,14 +152,11 @@ static void read_on(const struct file *file) {
 }
 
 static void check_integrity(const struct file *file) {
-    sqlite3_stmt *statement;
     sqlite3 *database = fresh_connection(file, SQLITE_OPEN_PRIVATECACHE);
-    int code = sqlite3_prepare_v2(database, "PRAGMA integrity_check", -1, &statement, NULL);
-    expect(code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW &&
+    sqlite3_stmt *statement = must_prepare(database, "PRAGMA integrity_check");
+    expect(sqlite3_step(statement) == SQLITE_ROW &&
                strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0,
-           "after a crash %s is damaged: %s", file->path,
-           code == SQLITE_OK ? (const char *)sqlite3_column_text(statement, 0)
-                             : sqlite3_errmsg(database));
+           "after a crash %s is damaged: %s", file->path, sqlite3_errmsg(database));
     sqlite3_finalize(statement);
     sqlite3_close(database);
 }

@@ -1,8 +1,4 @@
-/* The disk: see disk.h. A file is an array of bytes at a place of its own in the address space, of
- * which only what is written takes memory; so it can be mapped, too. */
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* for anonymous mappings */
-#endif
+/* The disk: see disk.h. A file is an array of bytes that never moves. */
 #include "disk.h"
 
 #include "simulator.h"
@@ -10,12 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     INODES = 48,
     PATH_SIZE = 200,
-    SIZE_MOST = 1 << 28,
+    SIZE_MOST = 1 << 24,
     SECTOR = 512, /* what is written whole or not, or torn */
     SECTORS = SIZE_MOST / SECTOR,
     REGIONS = 64, /* of shared memory */
@@ -48,7 +43,6 @@ struct handle {
     int level; /* of its lock */
     bool deletes, maps;
     unsigned shm_shared, shm_exclusive; /* bits */
-    sqlite3_int64 mmap_most;
 };
 
 static struct inode inodes[INODES];
@@ -139,13 +133,6 @@ static bool fails(enum call call) {
 
 /* ---- Files ---- */
 
-static void *reserve(size_t size) {
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    expect(memory != MAP_FAILED, "no address space for a file");
-    return memory;
-}
-
 static struct inode *inode_at(const char *path) {
     for (struct inode *inode = inodes; inode < inodes + INODES; inode++)
         if (inode->used && inode->linked && strcmp(inode->path, path) == 0)
@@ -153,20 +140,13 @@ static struct inode *inode_at(const char *path) {
     return NULL;
 }
 
-/* Its place is kept for the next one. */
+/* Its memory is kept for the next one. */
 static void inode_free(struct inode *inode) {
-    enum { CHEAP = 1 << 20 }; /* bytes to set to zero, rather than to give back */
     const struct inode place = {
         .bytes = inode->bytes, .durable = inode->durable, .dirty = inode->dirty};
-    if (inode->highest <= CHEAP) {
-        memset(inode->bytes, 0, (size_t)inode->highest);
-        memset(inode->durable, 0, (size_t)inode->highest);
-        memset(inode->dirty, 0, (size_t)(inode->highest / SECTOR + 1));
-    } else {
-        madvise(inode->bytes, SIZE_MOST, MADV_DONTNEED);
-        madvise(inode->durable, SIZE_MOST, MADV_DONTNEED);
-        madvise(inode->dirty, SECTORS, MADV_DONTNEED);
-    }
+    memset(inode->bytes, 0, (size_t)inode->highest);
+    memset(inode->durable, 0, (size_t)inode->highest);
+    memset(inode->dirty, 0, (size_t)(inode->highest / SECTOR + 1));
     free(inode->image);
     *inode = place;
 }
@@ -191,9 +171,10 @@ static struct inode *inode_create(const char *path) {
         inode++;
     expect(inode < inodes + INODES, "the disk has no room for %s", path);
     if (inode->bytes == NULL) {
-        inode->bytes = reserve(SIZE_MOST);
-        inode->durable = reserve(SIZE_MOST);
-        inode->dirty = reserve(SECTORS);
+        inode->bytes = calloc(1, SIZE_MOST); /* what is not written takes no memory */
+        inode->durable = calloc(1, SIZE_MOST);
+        inode->dirty = calloc(1, SECTORS);
+        expect(inode->bytes != NULL && inode->durable != NULL && inode->dirty != NULL, "no memory");
     }
     snprintf(inode->path, sizeof inode->path, "%s", path);
     inode->used = true;
@@ -485,13 +466,8 @@ static int file_reserved_lock(sqlite3_file *file, int *locked) {
 }
 
 static int file_control(sqlite3_file *file, int operation, void *argument) {
-    if (operation != SQLITE_FCNTL_MMAP_SIZE)
-        return SQLITE_NOTFOUND;
-    sqlite3_int64 *most = argument, asked = *most;
-    *most = handle_of(file)->mmap_most;
-    if (asked >= 0)
-        handle_of(file)->mmap_most = asked;
-    return SQLITE_OK;
+    (void)file, (void)operation, (void)argument;
+    return SQLITE_NOTFOUND;
 }
 
 static int file_sector_size(sqlite3_file *file) {
@@ -583,21 +559,8 @@ static int file_shm_unmap(sqlite3_file *file, int remove) {
     return SQLITE_OK;
 }
 
-static int file_fetch(sqlite3_file *file, sqlite3_int64 offset, int count, void **memory) {
-    const struct handle *handle = handle_of(file);
-    const struct inode *inode = handle->inode;
-    const sqlite3_int64 most = inode->size < handle->mmap_most ? inode->size : handle->mmap_most;
-    *memory = offset + count <= most ? inode->bytes + offset : NULL;
-    return SQLITE_OK;
-}
-
-static int file_unfetch(sqlite3_file *file, sqlite3_int64 offset, void *memory) {
-    (void)file, (void)offset, (void)memory;
-    return SQLITE_OK;
-}
-
 static const sqlite3_io_methods METHODS = {
-    .iVersion = 3,
+    .iVersion = 2,
     .xClose = file_close,
     .xRead = file_read,
     .xWrite = file_write,
@@ -614,8 +577,6 @@ static const sqlite3_io_methods METHODS = {
     .xShmLock = file_shm_lock,
     .xShmBarrier = file_shm_barrier,
     .xShmUnmap = file_shm_unmap,
-    .xFetch = file_fetch,
-    .xUnfetch = file_unfetch,
 };
 
 static int disk_open(sqlite3_vfs *disk, const char *path, sqlite3_file *base, int flags,

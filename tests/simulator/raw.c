@@ -11,12 +11,9 @@ bool is_busy(int code) {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
-unsigned failed_caches;
-
 /* After memory or the disk has failed in a rollback, a cache that is shared answers so to
  * everything, until no connection reads any more. Whoever reads then plays the journal back. */
 static void end_all(void) {
-    failed_caches++;
     for (unsigned i = 0; i < CONNECTIONS; i++)
         if (connections[i].in_transaction) {
             model_rollback(&connections[i]);
@@ -82,9 +79,9 @@ static uint64_t whole_root(uint64_t number) {
 static void size_layer(const struct raw *raw, uint64_t n, double p, struct raw_layer *layer) {
     char problem[BLOOM_PROBLEM_SIZE];
     const struct bloom_layout *layout =
-        raw->options->counts ? &bloom_layout_counting : &bloom_layout_blocked;
+        raw->options.counts ? &bloom_layout_counting : &bloom_layout_blocked;
     expect(bloom_shape_for(&layer->shape, layout, n, p, problem), "no layer: %s", problem);
-    layer->shape.keying = keying_of(raw->options->key);
+    layer->shape.keying = keying_of(raw->options.key);
     layer->block_count = bloom_block_count(&layer->shape);
     layer->chunk_count = (layer->block_count + raw->chunk_blocks - 1) / raw->chunk_blocks;
 }
@@ -107,7 +104,7 @@ static void set_limits(const struct options *options, bool one_chunk, uint64_t n
 }
 
 static void compute_layer(const struct raw *raw, unsigned index, struct raw_layer *layer) {
-    const struct options *options = raw->options;
+    const struct options *options = &raw->options;
     const double shares = 10.0 * options->ages;
     uint64_t n = options->capacity;
     double p = options->rate * (options->grows ? 9 : 10) / shares;
@@ -196,7 +193,7 @@ static uint64_t read_number(const uint8_t *bytes, unsigned length) {
 /* Row 0, which must be what the options say. */
 static bool read_configuration(struct raw *raw, sqlite3_stmt *row) {
     static const uint8_t MAGIC[] = {0x89, 'B', 'L', 'T', 1}, ZEROS[16];
-    const struct options *options = raw->options;
+    const struct options *options = &raw->options;
     const struct key_type_properties *key = &TYPES[options->key];
     const struct bloom_keying keying = keying_of(options->key);
     const uint8_t *bytes = sqlite3_column_blob(row, 0);
@@ -238,7 +235,7 @@ static unsigned count_set(const struct bloom_shape *shape, const uint8_t *bytes,
 static struct raw_layer *layer_of_id(struct raw *raw, sqlite3_int64 id, uint64_t *generation) {
     const uint64_t number = (uint64_t)(id >> CHUNK_BITS);
     const uint64_t slot = number / SLOT_LAYERS, index = number % SLOT_LAYERS;
-    if (id < 0 || slot >= raw->ages || index >= LAYERS_MOST || (index > 0 && !raw->options->grows))
+    if (id < 0 || slot >= raw->ages || index >= LAYERS_MOST || (index > 0 && !raw->options.grows))
         return NULL;
     const uint64_t age = (raw->newest % raw->ages + raw->ages - slot) % raw->ages;
     if (age > raw->newest)
@@ -266,7 +263,7 @@ static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
     struct raw_chunk *chunk = &layer->chunks[number];
     const size_t block_bytes = layer->shape.layout->blocks->bytes;
     const uint64_t used = chunk_blocks(layer, number) * block_bytes;
-    const bool may_close = raw->options->grows || raw->options->refuses;
+    const bool may_close = raw->options.grows || raw->options.refuses;
     chunk->damaged = !is_blob || length != HEAD_BYTES + used || read_number(bytes + 8, 4) > live ||
                      read_number(bytes + 12, 4) > may_close;
     raw->damaged += chunk->damaged;
@@ -299,29 +296,17 @@ static int read_rows(struct raw *raw, enum statement which, sqlite3_stmt *statem
 
 static void raw_begin(struct raw *raw, const struct options *options) {
     memset(raw, 0, sizeof *raw);
-    raw->options = options;
+    raw->options = *options;
     raw->ages = options->ages;
-}
-
-void raw_estimate(struct raw *raw) {
-    for (unsigned age = 0; age < raw->ages; age++)
-        for (unsigned i = 0; i < raw->generations[age].layer_count; i++) {
-            struct raw_layer *layer = &raw->generations[age].layers[i];
-            struct bloom_estimate estimate =
-                layer->shape.layout->estimate(&layer->shape, layer->payload);
-            layer->count = estimate.count;
-            layer->rate = estimate.rate;
-        }
 }
 
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw) {
     int code;
     const struct content *content = view(connection, schema);
     const bool tampered = content->tampered;
-    raw_begin(raw, &OPTIONS[0]);
     for (unsigned slot = 0; slot < SLOTS; slot++)
         if (content->tables[slot].exists && content->tables[slot].name == name)
-            raw_begin(raw, &OPTIONS[content->tables[slot].options]);
+            raw_begin(raw, &content->tables[slot].options);
     for (enum statement which = CONFIGURATION; which <= CHUNKS; which++) {
         sqlite3_stmt *statement = statement_of(connection, schema, name, which, &code);
         if (code == SQLITE_OK)
@@ -360,7 +345,7 @@ static enum raw_answer follow(const struct raw *raw, unsigned age, const uint64_
             return RAW_FOUND;
         if (!chunk->closed)
             return RAW_ABSENT;
-        if (!raw->options->grows && !raw->options->refuses)
+        if (!raw->options.grows && !raw->options.refuses)
             return RAW_EITHER; /* nobody closes such a chunk, and a further layer has no form */
     }
     return RAW_ABSENT;
@@ -409,9 +394,9 @@ enum raw_added raw_add(struct raw *raw, const uint64_t *words, bool again) {
     if (!again && raw_age(raw, words) < AGES_MOST)
         return RAW_KNOWN;
     const bool found = follow(raw, 0, words, &index) == RAW_FOUND;
-    if (!found && index > 0 && !raw->options->grows)
+    if (!found && index > 0 && !raw->options.grows)
         return RAW_FULL;
-    if (found && !raw->options->counts)
+    if (found && !raw->options.counts)
         return RAW_KNOWN;
     struct raw_layer *layer = layer_at(raw, 0, index);
     struct raw_chunk *chunk = chunk_of(layer, words);

@@ -151,29 +151,34 @@ bool late_committed(connection_t *connection, unsigned schema, const struct late
 
 /* ---- Changes of one table ---- */
 
-bool attempt_begin(struct attempt *attempt, connection_t *connection) {
+sqlite3_stmt *attempt_begin(struct attempt *attempt, connection_t *connection,
+                            enum statement which) {
+    int code;
     memset(attempt, 0, sizeof *attempt);
     attempt->connection = connection;
     if (!choose(connection, &attempt->schema, &attempt->slot, true))
-        return false;
+        return NULL;
     connection->touched = (int)(attempt->schema * SLOTS + attempt->slot);
     attempt->table = &view(connection, attempt->schema)->tables[attempt->slot];
-    attempt->options = &OPTIONS[attempt->table->options];
     if (!look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw))
-        return false;
+        return NULL;
     attempt->keys_before = raw_keys(&attempt->raw);
     attempt->known = attempt->raw.sane && attempt->raw.strays == 0 && attempt->raw.damaged == 0;
-    return true;
+    const unsigned name = attempt->table->name;
+    sqlite3_stmt *statement = statement_of(connection, attempt->schema, name, which, &code);
+    expect(statement != NULL || is_busy(code), "%s: %s.%s: %s", connection->name,
+           SCHEMA[attempt->schema], NAME[name], sqlite3_errmsg(connection->database));
+    if (statement == NULL)
+        raw_clear(&attempt->raw);
+    return statement;
 }
 
 /* Which table has a name, after a rollback that may have undone renames. */
 static void find_again(struct attempt *attempt, unsigned name) {
     const struct content *content = peek(attempt->connection, attempt->schema);
     for (unsigned slot = 0; slot < SLOTS; slot++)
-        if (content->tables[slot].exists && content->tables[slot].name == name) {
+        if (content->tables[slot].exists && content->tables[slot].name == name)
             attempt->slot = slot;
-            attempt->options = &OPTIONS[content->tables[slot].options];
-        }
 }
 
 bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fault) {
@@ -216,16 +221,6 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
     bool refused = (attempt->may_refuse || attempt->must_refuse) && attempt->code == SQLITE_ERROR;
     judge_write(connection, attempt->code, attempt->met || refused, sqlite3_sql(statement));
     return false;
-}
-
-sqlite3_stmt *statement_for(struct attempt *attempt, enum statement which) {
-    int code;
-    sqlite3_stmt *statement =
-        statement_of(attempt->connection, attempt->schema, attempt->table->name, which, &code);
-    if (statement == NULL)
-        expect(is_busy(code), "%s: %s.%s: %s", attempt->connection->name, SCHEMA[attempt->schema],
-               NAME[attempt->table->name], sqlite3_errmsg(attempt->connection->database));
-    return statement;
 }
 
 bool attempt_compare(struct attempt *attempt) {

@@ -9,8 +9,8 @@
  *
  *     SEED=17 ROUNDS=1 TRACE=1 ...        that round again, with all that is done
  *
- * WEIGHTS are files that bias the steps; each round takes one, by its seed. They have a line for
- * each step, its name and its weight; steps without a line are not taken. Some are percentages:
+ * WEIGHTS are files that bias the steps; each round takes one, by its seed. They have names of
+ * steps, each with its weight; steps that they do not name are not taken. Some are percentages:
  * "faults" of statements that are made to fail, "shared_cache" of rounds in which both connections
  * share a cache, "counting", "key_types" and "generations" of tables with layout=counting, with
  * key=TYPE or salt, and with generations=G. "crashes" are windows for a crash in a thousand steps.
@@ -20,7 +20,7 @@
 #define _DEFAULT_SOURCE /* for anonymous mappings */
 #endif
 #include "disk.h"
-#include "simulator.h"
+#include "steps.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -41,9 +41,19 @@ enum { STEPS_OF_ROUND = 400 };
 unsigned weight_of_faults = 25, weight_of_shared = 25, weight_of_counting = 30,
          weight_of_types = 25, weight_of_generations = 25, weight_of_crashes = 15;
 
+static struct step {
+    const char *name;
+    unsigned weight;
+    void (*run)(connection_t *connection);
+} steps[] = {
+#define ROW(name, weight)                                                                          \
+    { #name, weight, step_##name }
+    EACH_STEP(ROW)};
+enum { STEP_COUNT = sizeof steps / sizeof *steps };
+
 static uint64_t state, seed;
 static char **weight_files;
-static unsigned weight_file_count; /* 0: the weights of steps.c */
+static unsigned weight_file_count; /* 0: the weights of steps.h */
 static unsigned step_number;
 static bool tracing;
 
@@ -116,55 +126,52 @@ static uint64_t from_environment(const char *name, uint64_t otherwise) {
     return text != NULL && *text != '\0' ? strtoull(text, NULL, 10) : otherwise;
 }
 
+/* All that has a weight: steps, and what is not one. */
+static unsigned *weight_of(const char *name) {
+    static const struct {
+        const char *name;
+        unsigned *weight;
+    } OTHERS[] = {{"faults", &weight_of_faults},     {"shared_cache", &weight_of_shared},
+                  {"counting", &weight_of_counting}, {"key_types", &weight_of_types},
+                  {"crashes", &weight_of_crashes},   {"generations", &weight_of_generations}};
+    for (unsigned i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
+        if (strcmp(name, OTHERS[i].name) == 0)
+            return OTHERS[i].weight;
+    for (unsigned i = 0; i < STEP_COUNT; i++)
+        if (strcmp(name, steps[i].name) == 0)
+            return &steps[i].weight;
+    fprintf(stderr, "there is no step %s\n", name);
+    exit(2);
+}
+
 static void read_weights(const char *path) {
-    char line[200], name[100];
-    unsigned weight;
+    char line[200];
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         fprintf(stderr, "%s cannot be read\n", path);
         exit(2);
     }
     for (unsigned i = 0; i < STEP_COUNT; i++)
-        STEPS[i].weight = 0;
-    static const struct {
-        const char *name;
-        unsigned *weight;
-    } PERCENTAGES[] = {{"faults", &weight_of_faults},     {"shared_cache", &weight_of_shared},
-                       {"counting", &weight_of_counting}, {"key_types", &weight_of_types},
-                       {"crashes", &weight_of_crashes},   {"generations", &weight_of_generations}};
-    enum { PERCENTAGE_COUNT = sizeof PERCENTAGES / sizeof *PERCENTAGES };
-    for (unsigned i = 0; i < PERCENTAGE_COUNT; i++)
-        *PERCENTAGES[i].weight = 0;
-    while (fgets(line, sizeof line, file) != NULL) {
-        bool known = line[0] == '#' || line[0] == '\n';
-        if (!known && sscanf(line, "%99s %u", name, &weight) == 2) {
-            for (unsigned i = 0; i < STEP_COUNT; i++)
-                if (strcmp(name, STEPS[i].name) == 0) {
-                    STEPS[i].weight = weight;
-                    known = true;
-                }
-            for (unsigned i = 0; i < PERCENTAGE_COUNT; i++)
-                if (strcmp(name, PERCENTAGES[i].name) == 0) {
-                    *PERCENTAGES[i].weight = weight;
-                    known = true;
-                }
+        steps[i].weight = 0;
+    weight_of_faults = weight_of_shared = weight_of_counting = 0;
+    weight_of_types = weight_of_generations = weight_of_crashes = 0;
+    while (fgets(line, sizeof line, file) != NULL)
+        for (char *name = line[0] != '#' ? strtok(line, ", \n") : NULL; name != NULL;
+             name = strtok(NULL, ", \n")) {
+            const char *weight = strtok(NULL, ", \n");
+            *weight_of(name) = (unsigned)strtoul(weight != NULL ? weight : "", NULL, 10);
         }
-        if (!known) {
-            fprintf(stderr, "%s: not a step and its weight: %s", path, line);
-            exit(2);
-        }
-    }
     fclose(file);
 }
 
 static const struct step *random_step(void) {
     unsigned sum = 0, i = 0;
     for (unsigned j = 0; j < STEP_COUNT; j++)
-        sum += STEPS[j].weight;
+        sum += steps[j].weight;
     unsigned at = random_below(sum);
-    while (at >= STEPS[i].weight)
-        at -= STEPS[i++].weight;
-    return &STEPS[i];
+    while (at >= steps[i].weight)
+        at -= steps[i++].weight;
+    return &steps[i];
 }
 
 /* In a transaction SQLite may begin to read a database that no statement named, as when it reads
@@ -315,16 +322,15 @@ static int run_rounds(void) {
     enum { SECONDS_OF_ROUND = 600 };
     uint64_t rounds = from_environment("ROUNDS", UINT64_MAX), round = 0;
     uint64_t seconds = from_environment("SECONDS", 0);
-    uint64_t steps = from_environment("STEPS", seconds > 0 ? UINT64_MAX : 30000);
+    uint64_t most = from_environment("STEPS", seconds > 0 ? UINT64_MAX : 30000);
     time_t begin = time(NULL);
-    for (; round < rounds && round * STEPS_OF_ROUND < steps; round++, seed++) {
+    for (; round < rounds && round * STEPS_OF_ROUND < most; round++, seed++) {
         if (seconds > 0 && (uint64_t)(time(NULL) - begin) >= seconds)
             break;
         shared->seed = seed;
         alarm(SECONDS_OF_ROUND);
         one_round(NULL);
     }
-    values_end();
     printf("figures: SQLite %s, %" PRIu64 " rounds, %" PRIu64 " steps, %" PRIu64 " looks, %" PRIu64
            " statements met a fault, %" PRIu64 " a lock, %" PRIu64 " crashes\n",
            sqlite3_libversion(), round, round * STEPS_OF_ROUND, looks, faults_met, refusals,

@@ -13,10 +13,8 @@
  *   crash.c               windows for a crash; what must be there after it
  *   faults.c              what fails a statement: allocations, authorizers, interrupts, the disk
  *   run.c                 runs a step's statements, and judges how they end
- *   steps.c               the table of all steps
  *   steps_keys.c          they add, take out, merge and clear
  *   steps_sets.c          they add sets of hashes
- *   steps_values.c        filters that are values, of every layout
  *   steps_queries.c       they ask
  *   steps_transactions.c  transactions and savepoints
  *   steps_schema.c        tables are created, dropped and renamed
@@ -45,7 +43,7 @@
  * The model follows the transactions: a content for each file as it was committed, and for each
  * connection and attached file what it sees now and what it saw at each savepoint.
  *
- * A new kind of failure of the disk is a row in disk.c, a new step a function and a row in steps.c.
+ * A new kind of failure of the disk is a row in disk.c, a new step a function and a row in steps.h.
  */
 #ifndef SIMULATOR_H
 #define SIMULATOR_H
@@ -91,7 +89,6 @@ static inline void keys_add(struct keys *keys, unsigned key) {
 }
 
 unsigned keys_count(const struct keys *keys);
-void keys_unite(struct keys *keys, const struct keys *other);
 
 /* Of the key column: the first ones are those of an ordinary column, too; then key rules, salts. */
 enum key_type {
@@ -116,8 +113,6 @@ extern const struct key_type_properties {
     unsigned rule; /* number of its key rule, or 0 */
     bool salted;
 } TYPES[KEY_TYPES];
-
-#define SALT "000102030405060708090a0b0c0d0e0f"
 
 enum { KEY_TEXT_SIZE = 40 };
 
@@ -145,7 +140,6 @@ struct bloom_keying keying_of(enum key_type type);
 /* ---- The model ---- */
 
 struct options {
-    const char *text; /* as CREATE VIRTUAL TABLE has them */
     uint64_t capacity;
     double rate;
     bool grows, refuses; /* growth=on, growth=error */
@@ -154,12 +148,10 @@ struct options {
     unsigned ages; /* generations=G, or 1 */
 };
 
-extern const struct options OPTIONS[];
-
 struct table {
     bool exists;
     unsigned name;
-    unsigned options;
+    struct options options;
     /* That must be in: those that the newest generation has, the one before it, ... */
     struct keys keys[AGES_MOST];
     /* When it counts: how often each key is in at least, up to COPIES_MOST. */
@@ -190,9 +182,7 @@ enum statement {
     ADD_COUNTED,
     ADD_MANY,
     ADD_MANY_NEW,
-    ADD_MANY_FAILING, /* at the first key from ?1 on */
-    ADD_ALL,          /* hashed as ?1 says */
-    ADD_ALL_GROUPS,   /* ?2 of them */
+    ADD_ALL, /* hashed as ?1 says */
     REMOVE,
     REMOVE_MANY,
     CHECK,
@@ -260,17 +250,20 @@ void schema_changed(void);
 /* Puts the committed content of a file behind a schema. */
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from);
 
-/* The function copies(i), and the filters that are values. */
-void copies_of(sqlite3_context *context, int count, sqlite3_value **arguments);
-void values_forget(void);
-void values_end(void); /* of the run: false positives are as many as rates say */
+struct options random_options(void);
 
-unsigned random_options(void);
+/* CREATE VIRTUAL TABLE; from sqlite3_malloc. */
+char *sql_to_create(const char *schema, unsigned name, const struct options *options);
+
 void world_begin(void);
 void world_end(bool readable);
 void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 sqlite3 *fresh_connection(const struct file *file, int flags);
+
+/* For what must succeed. */
+void must_run(sqlite3 *database, const char *sql);
+sqlite3_stmt *must_prepare(sqlite3 *database, const char *sql);
 
 /* What commits to a schema are worth, in this round. */
 void set_durability(sqlite3 *database, const char *schema);
@@ -324,11 +317,10 @@ struct raw_layer {
     uint8_t *payload;
     struct raw_chunk *chunks;
     uint64_t rows, keys, bits; /* of its chunks, as they were read */
-    double count, rate;        /* by raw_estimate */
 };
 
 struct raw {
-    const struct options *options;
+    struct options options;
     bool sane;                /* row 0 is what the options say; else there is nothing below */
     unsigned strays, damaged; /* rows of no chunk, or that nobody writes; rows to be refused */
     unsigned ages;            /* generations=G, or 1 */
@@ -344,7 +336,6 @@ struct raw {
 /* Reads a shadow table. False when it was refused or there is nothing to read. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw);
 void raw_clear(struct raw *raw);
-void raw_estimate(struct raw *raw);
 
 /* The keys that all chunks count, as they were read. */
 uint64_t raw_keys(const struct raw *raw);
@@ -381,17 +372,13 @@ bool raw_same(const struct raw *raw, const struct raw *other, bool estimated);
 /* That each chunk agrees with itself, and that a path leads to it. */
 void compare_counts(const struct raw *raw, const char *where);
 
-/* Questions between the two must change nothing: no row, no last_insert_rowid(), and with pages no
- * page. Of a file in memory these are as they were committed. */
+/* Questions between the two must change nothing: no row, no last_insert_rowid(). */
 struct trace {
     int changes, total_changes;
-    unsigned failed_caches;
-    sqlite3_int64 rowid, size;
-    unsigned char *pages; /* NULL: not compared */
+    sqlite3_int64 rowid;
 };
-struct trace trace_begin(const struct connection *connection, unsigned schema, bool pages);
-void trace_end(const struct connection *connection, unsigned schema, struct trace *trace,
-               const char *where);
+struct trace trace_begin(const struct connection *connection);
+void trace_end(const struct connection *connection, const struct trace *trace, const char *where);
 
 /* Compares everything that can be known of a table; all keys when thorough. */
 void look(struct connection *connection, unsigned schema, unsigned slot, bool thorough);
@@ -404,9 +391,6 @@ void look_at_copy(unsigned char *bytes, sqlite3_int64 size, const struct content
 
 /* Whether a result is one of a lock of somebody else. */
 bool is_busy(int code);
-
-/* How often all transactions had to be ended, since a cache that is shared had failed. */
-extern unsigned failed_caches;
 
 /* A result, or that of a lock on any database, for which SQLite could not see that a schema is an
  * old one. */
@@ -468,15 +452,6 @@ void expect(bool holds, const char *format, ...)
     ;
 
 extern uint64_t refusals, faults_met, looks;
-
-struct step {
-    const char *name;
-    unsigned weight;
-    void (*run)(struct connection *connection);
-};
-
-extern struct step STEPS[];
-extern const unsigned STEP_COUNT;
 
 /* Percent: of statements, of rounds, of tables, of tables, of tables. */
 extern unsigned weight_of_faults, weight_of_shared, weight_of_counting, weight_of_types,

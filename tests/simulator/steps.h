@@ -43,6 +43,13 @@ bool choose(connection_t *connection, unsigned *schema, unsigned *slot, bool exi
  * the connection knows the last schema, by which SQLite refuses names that are taken. */
 bool settle_view(connection_t *connection, unsigned schema);
 
+/* The committed content of a file replaces that of a schema, by sqlite3_backup_init. */
+int copy_file(sqlite3 *database, const char *schema, const struct file *from);
+
+/* Another connection adds keys to its table of that name, and to what is known of it, all or none.
+ * Returns a result of SQLite. */
+int add_elsewhere(sqlite3 *database, struct table *table);
+
 /* Such as have a key by the type's rule; whether those all do. */
 struct keys some_keys(enum key_type type);
 bool all_have_words(enum key_type type, const struct keys *keys);
@@ -52,8 +59,7 @@ bool all_have_words(enum key_type type, const struct keys *keys);
 struct attempt {
     connection_t *connection;
     unsigned schema, slot;
-    struct table *table; /* as it is in view */
-    const struct options *options;
+    struct table *table;              /* as it is in view */
     struct raw raw;                   /* before; then, as the statement must change it */
     uint64_t keys_before, keys_after; /* that the chunks count */
     bool known;                       /* what the statement must do: no row is damaged before it */
@@ -66,14 +72,14 @@ struct attempt {
     int code;
 };
 
-/* Looks at what there is. False when it cannot be seen, or the table is not there. */
-bool attempt_begin(struct attempt *attempt, connection_t *connection);
+/* Looks at what there is, and gives the statement. NULL when a lock is in the way, or there is no
+ * table. Else attempt->raw is to be cleared in the end. */
+sqlite3_stmt *attempt_begin(struct attempt *attempt, connection_t *connection,
+                            enum statement which);
 
 /* Runs it. True when it has succeeded, with attempt->table for the changed model. What failed in a
  * transaction that goes on may have changed bits all the same. */
 bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fault);
-
-sqlite3_stmt *statement_for(struct attempt *attempt, enum statement which);
 
 /* Looks whether the table is as attempt->raw, which was changed as the statement must change the
  * table, and sets attempt->keys_after. False: it could not look, or what must be there is not
@@ -87,43 +93,20 @@ uint8_t *make_filter(const struct attempt *attempt, const struct keys *keys, siz
 
 /* ---- The steps ---- */
 
-void step_insert(connection_t *connection);
-void step_insert_many(connection_t *connection);
-void step_insert_failing(connection_t *connection);
-void step_add_all(connection_t *connection);
-void step_delete(connection_t *connection);
-void step_delete_many(connection_t *connection);
-void step_merge(connection_t *connection);
-void step_clear(connection_t *connection);
-void step_rotate(connection_t *connection);
-void step_query(connection_t *connection);
-void step_cursor(connection_t *connection);
-void step_begin(connection_t *connection);
-void step_commit(connection_t *connection);
-void step_rollback(connection_t *connection);
-void step_savepoint(connection_t *connection);
-void step_release(connection_t *connection);
-void step_rollback_to(connection_t *connection);
-void step_drop(connection_t *connection);
-void step_create(connection_t *connection);
-void step_rename(connection_t *connection);
-void step_aside(connection_t *connection);
-void step_hand_edit(connection_t *connection);
-void step_changeset(connection_t *connection);
-void step_attach(connection_t *connection);
-void step_deserialize(connection_t *connection);
-void step_backup(connection_t *connection);
-void step_vacuum(connection_t *connection);
-void step_reopen(connection_t *connection);
-void step_load(connection_t *connection);
-void step_read_uncommitted(connection_t *connection);
-void step_integrity(connection_t *connection);
-void step_stranger(connection_t *connection);
-void step_busy_close(connection_t *connection);
-void step_query_only(connection_t *connection);
-void step_failed_attach(connection_t *connection);
-void step_serialize(connection_t *connection);
-void step_value(connection_t *connection);
+/* Each with its weight. */
+#define EACH_STEP(STEP)                                                                            \
+    STEP(insert, 300), STEP(insert_many, 80), STEP(delete, 100), STEP(delete_many, 20),            \
+        STEP(merge, 30), STEP(clear, 15), STEP(rotate, 50), STEP(add_all, 80), STEP(query, 60),    \
+        STEP(cursor, 20), STEP(begin, 120), STEP(commit, 40), STEP(rollback, 40),                  \
+        STEP(savepoint, 100), STEP(release, 50), STEP(rollback_to, 70), STEP(create, 25),          \
+        STEP(drop, 15), STEP(rename, 20), STEP(aside, 20), STEP(hand_edit, 40),                    \
+        STEP(changeset, 10), STEP(integrity_check, 5), STEP(attach, 40), STEP(deserialize, 6),     \
+        STEP(backup, 5), STEP(vacuum, 5), STEP(reopen, 2), STEP(read_uncommitted, 10),             \
+        STEP(stranger, 10), STEP(busy_close, 15), STEP(query_only, 15), STEP(failed_attach, 15),   \
+        STEP(serialize, 15)
+
+#define DECLARED(name, weight) step_##name(connection_t *connection)
+void EACH_STEP(DECLARED);
 
 /* Ends a query that goes on. */
 void cursor_end(connection_t *connection);

@@ -39,7 +39,8 @@ void step_attach(connection_t *connection) {
 static bool same_schema(const struct content *a, const struct content *b) {
     for (unsigned i = 0; i < SLOTS; i++)
         if (!a->tables[i].exists || !b->tables[i].exists ||
-            a->tables[i].name != b->tables[i].name || a->tables[i].options != b->tables[i].options)
+            a->tables[i].name != b->tables[i].name ||
+            memcmp(&a->tables[i].options, &b->tables[i].options, sizeof(struct options)) != 0)
             return false;
     return true;
 }
@@ -64,6 +65,18 @@ void step_deserialize(connection_t *connection) {
         forget_statements(connection, schema);
 }
 
+int copy_file(sqlite3 *database, const char *schema, const struct file *from) {
+    sqlite3 *source = fresh_connection(from, SQLITE_OPEN_PRIVATECACHE);
+    sqlite3_backup *backup = sqlite3_backup_init(database, schema, source, "main");
+    int code = SQLITE_ERROR;
+    if (backup != NULL) {
+        sqlite3_backup_step(backup, -1);
+        code = sqlite3_backup_finish(backup);
+    }
+    sqlite3_close(source);
+    return code;
+}
+
 void step_backup(connection_t *connection) {
     unsigned schema = connection->links[1].file != NULL && random_once_in(2);
     struct link *link = &connection->links[schema];
@@ -72,20 +85,13 @@ void step_backup(connection_t *connection) {
     if (connection->in_transaction || shared_cache || from == link->file ||
         link->file->path[0] == '\0')
         return;
-    sqlite3 *source = fresh_connection(from, SQLITE_OPEN_PRIVATECACHE);
-    sqlite3_backup *backup =
-        sqlite3_backup_init(connection->database, SCHEMA[schema], source, "main");
-    if (backup != NULL) {
-        sqlite3_backup_step(backup, -1);
-        int code = sqlite3_backup_finish(backup);
-        note("%s: backup of %s into %s; -- result %d", connection->name, from->path, SCHEMA[schema],
-             code);
-        if (code == SQLITE_OK) {
-            link->file->committed = from->committed;
-            schema_changed();
-        }
+    int code = copy_file(connection->database, SCHEMA[schema], from);
+    note("%s: backup of %s into %s; -- result %d", connection->name, from->path, SCHEMA[schema],
+         code);
+    if (code == SQLITE_OK) {
+        link->file->committed = from->committed;
+        schema_changed();
     }
-    sqlite3_close(source);
 }
 
 void step_vacuum(connection_t *connection) {
@@ -110,56 +116,50 @@ void step_reopen(connection_t *connection) {
     connection_open(connection);
 }
 
-void step_load(connection_t *connection) {
-    char *words = NULL;
-    int code = sqlite3_bloom_init(connection->database, &words, NULL);
-    note("%s: the extension is loaded again: result %d", connection->name, code);
-    expect(code == SQLITE_OK || words != NULL, "%s: loaded again: result %d (%s)", connection->name,
-           code, words != NULL ? words : "no words");
-    sqlite3_free(words);
-}
-
 void step_read_uncommitted(connection_t *connection) {
     if (shared_cache && !connection->in_transaction)
         plain(connection,
               random_once_in(3) ? "PRAGMA read_uncommitted = 0" : "PRAGMA read_uncommitted = 1");
 }
 
-/* Somebody else adds keys, all or none, and is gone. */
-void step_stranger(connection_t *connection) {
+int add_elsewhere(sqlite3 *database, struct table *table) {
     enum { KEYS = 40 };
-    struct file *file = &files[random_below(FILES)];
-    const unsigned slot = random_below(SLOTS);
-    struct table table = file->committed.tables[slot];
     sqlite3_stmt *statement = NULL;
-    (void)connection;
-    if (shared_cache || !table.exists)
-        return;
-    sqlite3 *database = fresh_connection(file, SQLITE_OPEN_PRIVATECACHE);
-    char *sql = sqlite3_mprintf("INSERT OR IGNORE INTO %s(key) VALUES (?1)", NAME[table.name]);
+    char *sql = sqlite3_mprintf("INSERT OR IGNORE INTO %s(key) VALUES (?1)", NAME[table->name]);
     int code = sqlite3_exec(database, "BEGIN", NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
     for (unsigned i = 0; i < KEYS && code == SQLITE_OK; i++) {
         const unsigned key = random_below(UNIVERSE);
         bind_key(statement, 1, key);
         sqlite3_step(statement);
         const bool new = sqlite3_changes(database) > 0;
         if (sqlite3_reset(statement) != SQLITE_OK)
-            continue;
-        if (new || OPTIONS[table.options].ages == 1)
-            table_add(&table, key, new, 0);
-        table.counted += new;
+            continue; /* it is not a key of this table, or finds it full */
+        if (new || table->options.ages == 1)
+            table_add(table, key, new, 0);
+        table->counted += new;
     }
     sqlite3_finalize(statement);
     if (code == SQLITE_OK)
         code = sqlite3_exec(database, "COMMIT", NULL, NULL, NULL);
-    note("a stranger adds %d keys to %s in %s; -- result %d", KEYS, NAME[table.name], file->path,
-         code);
-    expect(code == SQLITE_OK || is_busy(code), "a stranger: %s: result %d (%s)", sql, code,
+    note("somebody else adds keys to %s; -- result %d", NAME[table->name], code);
+    expect(code == SQLITE_OK || is_busy(code), "somebody else: result %d (%s)", code,
            sqlite3_errmsg(database));
-    if (code == SQLITE_OK)
+    return code;
+}
+
+/* Another connection adds keys, all or none, and is gone. */
+void step_stranger(connection_t *connection) {
+    struct file *file = &files[random_below(FILES)];
+    const unsigned slot = random_below(SLOTS);
+    struct table table = file->committed.tables[slot];
+    (void)connection;
+    if (shared_cache || !table.exists)
+        return;
+    sqlite3 *database = fresh_connection(file, SQLITE_OPEN_PRIVATECACHE);
+    if (add_elsewhere(database, &table) == SQLITE_OK)
         file->committed.tables[slot] = table;
-    sqlite3_free(sql);
     expect(sqlite3_close(database) == SQLITE_OK, "a stranger cannot close");
 }

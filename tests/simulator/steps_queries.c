@@ -35,7 +35,7 @@ void step_cursor(connection_t *connection) {
     for (unsigned rows = 1 + random_below(3); rows > 0; rows--) {
         unsigned schema = connection->cursor_schema;
         const struct table *table = &view(connection, schema)->tables[connection->cursor_slot];
-        enum key_type type = OPTIONS[table->options].key;
+        enum key_type type = table->options.key;
         int code = sqlite3_step(connection->cursor);
         int key = code == SQLITE_ROW ? sqlite3_column_int(connection->cursor, 0) : UNIVERSE;
         note("%s: cursor: result %d, key %d", connection->name, code, key);
@@ -81,7 +81,7 @@ void step_query(connection_t *connection) {
     if (!settle_view(connection, schema))
         return;
     unsigned which = random_below(sizeof QUERIES / sizeof *QUERIES);
-    bool ruled = TYPES[OPTIONS[table->options].key].rule > 0;
+    bool ruled = TYPES[table->options.key].rule > 0;
     char *sql = sqlite3_mprintf(QUERIES[which], SCHEMA[schema], NAME[table->name]);
     int code = run(connection, NULL, sql, random_fault(), &met);
     expect(which != 4 || ruled || code != SQLITE_OK, "%s: without a key rule", sql);

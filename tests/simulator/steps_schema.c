@@ -52,8 +52,7 @@ void step_create(connection_t *connection) {
         return;
     struct table table = {
         .exists = true, .name = free_name(peek(connection, schema)), .options = random_options()};
-    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE %s.%s USING bloom(%s)", SCHEMA[schema],
-                                NAME[table.name], OPTIONS[table.options].text);
+    char *sql = sql_to_create(SCHEMA[schema], table.name, &table.options);
     if (change_schema(connection, schema, sql))
         change(connection, schema)->tables[slot] = table;
     sqlite3_free(sql);

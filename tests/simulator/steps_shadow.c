@@ -65,78 +65,48 @@ static int abort_on_conflict(void *unused, int conflict, sqlite3_changeset_iter 
     return SQLITE_CHANGESET_ABORT;
 }
 
-/* What another replica has added to a copy of the file is applied to the shadow table. */
+/* What another replica has done to a copy of the file, as a changeset. */
+static void *make_changeset(struct link *link, struct table *table, int *size) {
+    static const struct file MEMORY;
+    sqlite3_session *session;
+    void *changeset = NULL;
+    sqlite3 *copy = fresh_connection(&MEMORY, 0);
+    if (copy_file(copy, "main", link->file) == SQLITE_OK) {
+        sqlite3session_create(copy, "main", &session);
+        sqlite3session_attach(session, NULL);
+        if (table->options.ages > 1 && random_once_in(2)) {
+            const char *name = NAME[table->name];
+            char *sql = sqlite3_mprintf("INSERT INTO %s(%s) VALUES ('rotate')", name, name);
+            must_run(copy, sql);
+            sqlite3_free(sql);
+            table_rotate(table);
+        }
+        if (add_elsewhere(copy, table) == SQLITE_OK)
+            sqlite3session_changeset(session, size, &changeset);
+        sqlite3session_delete(session);
+    }
+    expect(sqlite3_close(copy) == SQLITE_OK, "the copy cannot be closed");
+    return changeset;
+}
+
+/* It is applied to the shadow table. */
 void step_changeset(connection_t *connection) {
     struct link *link = &connection->links[0];
     const struct content *content = peek(connection, 0);
-    sqlite3_session *session = NULL;
-    sqlite3_backup *backup;
-    sqlite3 *copy, *original;
-    void *changeset = NULL;
-    struct raw raw;
-    int size = 0, code;
-    unsigned slot = random_below(SLOTS), rotated = 0;
-    if (main_in_memory || change_is_open(connection, 0) || !content->tables[slot].exists ||
-        content->tampered)
+    const unsigned slot = random_below(SLOTS);
+    struct table table = content->tables[slot];
+    int size = 0;
+    if (main_in_memory || change_is_open(connection, 0) || !table.exists || content->tampered)
         return;
     /* The snapshot must be the last state: then the copy is the same. */
     if (!shared_cache && memcmp(content, &link->file->committed, sizeof *content) != 0)
         return;
-    if (!look_raw(connection, 0, content->tables[slot].name, &raw))
+    if (!settle_view(connection, 0))
         return;
-    struct table table = content->tables[slot];
-    static const struct file MEMORY;
-    copy = fresh_connection(&MEMORY, 0);
-    original = fresh_connection(link->file, SQLITE_OPEN_PRIVATECACHE);
-    backup = sqlite3_backup_init(copy, "main", original, "main");
-    sqlite3_backup_step(backup, -1);
-    code = sqlite3_backup_finish(backup);
-    sqlite3_close(original);
-    if (code == SQLITE_OK)
-        code = sqlite3session_create(copy, "main", &session);
-    if (code == SQLITE_OK) {
-        sqlite3session_attach(session, NULL);
-        struct keys keys = some_keys(OPTIONS[table.options].key);
-        if (raw.ages > 1 && random_once_in(2)) {
-            char *rotate = sqlite3_mprintf("INSERT INTO %s(%s) VALUES ('rotate')", NAME[table.name],
-                                           NAME[table.name]);
-            code = sqlite3_exec(copy, rotate, NULL, NULL, NULL);
-            sqlite3_free(rotate);
-            table_rotate(&table);
-            rotated = 1;
-        }
-        uint64_t least = 0;
-        char *sql = sqlite3_mprintf("INSERT OR IGNORE INTO %s(key) VALUES (?1)", NAME[table.name]);
-        sqlite3_stmt *statement = NULL;
-        code = sqlite3_prepare_v2(copy, sql, -1, &statement, NULL);
-        sqlite3_exec(copy, "BEGIN", NULL, NULL, NULL);
-        for (unsigned key = 0; key < UNIVERSE && code == SQLITE_OK; key++)
-            if (keys_have(&keys, key)) {
-                bind_key(statement, 1, key);
-                sqlite3_step(statement);
-                bool new = sqlite3_changes(copy) > 0;
-                unsigned age =
-                    raw_age(&raw, added_words(OPTIONS[table.options].key, key)) + rotated;
-                table_add(&table, key, new, new || age >= raw.ages ? 0 : age);
-                least += new;
-                code = sqlite3_reset(statement);
-            }
-        sqlite3_finalize(statement);
-        sqlite3_free(sql);
-        if (code == SQLITE_OK)
-            code = sqlite3_exec(copy, "COMMIT", NULL, NULL, NULL);
-        if (code == SQLITE_OK)
-            code = sqlite3session_changeset(session, &size, &changeset);
-        expect(code == SQLITE_OK || is_busy(code) || OPTIONS[table.options].refuses,
-               "%s: no changeset: %s", connection->name, sqlite3_errmsg(copy));
-        table.counted += least;
-    }
-    if (session != NULL)
-        sqlite3session_delete(session);
-    expect(sqlite3_close(copy) == SQLITE_OK, "the copy cannot be closed");
-    if (code == SQLITE_OK && size > 0) {
-        code = sqlite3changeset_apply(connection->database, size, changeset, NULL,
-                                      abort_on_conflict, NULL);
+    void *changeset = make_changeset(link, &table, &size);
+    if (size > 0) {
+        int code = sqlite3changeset_apply(connection->database, size, changeset, NULL,
+                                          abort_on_conflict, NULL);
         note("%s: a changeset of %d bytes for %s applied; -- result %d", connection->name, size,
              NAME[table.name], code);
         /* It ends its savepoint, and when a lock is in the way of that commit, leaves it. */
@@ -149,10 +119,9 @@ void step_changeset(connection_t *connection) {
         }
     }
     sqlite3_free(changeset);
-    raw_clear(&raw);
 }
 
-void step_integrity(connection_t *connection) {
+void step_integrity_check(connection_t *connection) {
     unsigned schema = connection->links[1].file != NULL && random_once_in(2);
     sqlite3_stmt *statement;
     char sql[60];
@@ -161,7 +130,7 @@ void step_integrity(connection_t *connection) {
         return;
     sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.integrity_check", SCHEMA[schema]);
     note("%s: %s", connection->name, sql);
-    struct trace trace = trace_begin(connection, schema, true);
+    struct trace trace = trace_begin(connection);
     if (sqlite3_prepare_v2(connection->database, sql, -1, &statement, NULL) == SQLITE_OK) {
         if (sqlite3_step(statement) == SQLITE_ROW) {
             const char *text = (const char *)sqlite3_column_text(statement, 0);
@@ -170,5 +139,5 @@ void step_integrity(connection_t *connection) {
         }
         sqlite3_finalize(statement);
     }
-    trace_end(connection, schema, &trace, sql);
+    trace_end(connection, &trace, sql);
 }

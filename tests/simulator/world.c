@@ -8,62 +8,6 @@
 
 const char *const NAME[NAMES] = {"seen", "other", "third"}, *const SCHEMA[SCHEMAS] = {"main", "x"};
 
-const struct options OPTIONS[] = {
-    {"capacity=40, fpr=0.02", 40, 0.02, true, false, AS_IT_IS, false, 1},
-    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true, false, AS_IT_IS, false, 1},
-    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false, AS_IT_IS, false, 1},
-    {"capacity=900, fpr=0.001", 900, 0.001, true, false, AS_IT_IS, false, 1},
-    {"capacity=8, fpr=0.05", 8, 0.05, true, false, AS_IT_IS, false, 1},
-    {"capacity=400, fpr=0.0001", 400, 0.0001, true, false, AS_IT_IS, false, 1},
-    {"capacity=100, fpr=1e-6", 100, 1e-6, true, false, AS_IT_IS, false, 1},
-    {"capacity=400, fpr=0.0001, growth=error", 400, 0.0001, false, true, AS_IT_IS, false, 1},
-    {"capacity=400, fpr=0.0001, growth=off", 400, 0.0001, false, false, AS_IT_IS, false, 1},
-    {"capacity=200, fpr=0.001, layout=counting", 200, 0.001, true, false, AS_IT_IS, true, 1},
-    {"capacity=200, fpr=0.01, growth=error, layout=counting", 200, 0.01, false, true, AS_IT_IS,
-     true, 1},
-    {"capacity=200, fpr=0.001, generations=3", 200, 0.001, true, false, AS_IT_IS, false, 3},
-    {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true, AS_IT_IS, false, 1},
-    {"capacity=40, fpr=0.02, key=TEXT", 40, 0.02, true, false, TEXTS, false, 1},
-    {"capacity=300, fpr=0.01, key=INTEGER", 300, 0.01, true, false, INTEGERS, false, 1},
-    {"capacity=80, fpr=0.01, key=REAL", 80, 0.01, true, false, REALS, false, 1},
-    {"capacity=90, fpr=0.01, growth=off, key=NUMERIC", 90, 0.01, false, false, NUMBERS, false, 1},
-    {"capacity=70, fpr=0.01, key=BLOB", 70, 0.01, true, false, BLOBS, false, 1},
-    {"capacity=40, fpr=0.02, layout=counting", 40, 0.02, true, false, AS_IT_IS, true, 1},
-    {"capacity=8, fpr=0.1, layout=counting", 8, 0.1, true, false, AS_IT_IS, true, 1},
-    {"capacity=200, fpr=0.01, growth=off, layout=counting", 200, 0.01, false, false, AS_IT_IS, true,
-     1},
-    {"capacity=60, fpr=0.03, growth=error, layout=counting", 60, 0.03, false, true, AS_IT_IS, true,
-     1},
-    {"capacity=30, fpr=0.01, layout=counting, key=TEXT", 30, 0.01, true, false, TEXTS, true, 1},
-    {"capacity=30, fpr=0.01, layout=counting, key=REAL", 30, 0.01, true, false, REALS, true, 1},
-    {"capacity=30, fpr=0.05, generations=3", 30, 0.05, true, false, AS_IT_IS, false, 3},
-    {"capacity=8, fpr=0.1, generations=2", 8, 0.1, true, false, AS_IT_IS, false, 2},
-    {"capacity=300, fpr=0.02, growth=off, generations=6", 300, 0.02, false, false, AS_IT_IS, false,
-     6},
-    {"capacity=60, fpr=0.02, growth=error, generations=4", 60, 0.02, false, true, AS_IT_IS, false,
-     4},
-    {"capacity=40, fpr=0.02, generations=5, key=TEXT", 40, 0.02, true, false, TEXTS, false, 5},
-    {"capacity=40, fpr=0.02, key=url", 40, 0.02, true, false, URLS, false, 1},
-    {"capacity=90, fpr=0.01, growth=error, key=URL", 90, 0.01, false, true, URLS, false, 1},
-    {"capacity=300, fpr=0.01, key=url_nocase", 300, 0.01, true, false, URLS_NOCASE, false, 1},
-    {"capacity=60, fpr=0.01, salt='" SALT "'", 60, 0.01, true, false, SALTED, false, 1},
-    {"capacity=60, fpr=0.01, key=TEXT, growth=off, salt='" SALT "'", 60, 0.01, false, false,
-     SALTED_TEXTS, false, 1},
-    {"capacity=70, fpr=0.02, growth=error, salt='" SALT "'", 70, 0.02, false, true, SALTED, false,
-     1},
-    {"capacity=50, fpr=0.02, key=url, salt='" SALT "'", 50, 0.02, true, false, SALTED_URLS, false,
-     1},
-    {"capacity=30, fpr=0.02, layout=counting, key=url_nocase", 30, 0.02, true, false, URLS_NOCASE,
-     true, 1},
-    {"capacity=30, fpr=0.02, layout=counting, salt='" SALT "'", 30, 0.02, true, false, SALTED, true,
-     1},
-    {"capacity=30, fpr=0.05, generations=3, key=url, salt='" SALT "'", 30, 0.05, true, false,
-     SALTED_URLS, false, 3},
-    {"capacity=30, fpr=0.05, generations=4, salt='" SALT "'", 30, 0.05, true, false, SALTED, false,
-     4},
-};
-enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
-
 struct file files[FILES];
 struct connection connections[CONNECTIONS];
 bool shared_cache, main_in_memory;
@@ -77,11 +21,6 @@ static void in_set(sqlite3_context *context, int count, sqlite3_value **argument
     (void)count;
     unsigned key = (unsigned)sqlite3_value_int(arguments[0]);
     sqlite3_result_int(context, keys_have(sqlite3_user_data(context), key));
-}
-
-static void fail(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    (void)count, (void)arguments;
-    sqlite3_result_error(context, "fails as it was told to", -1);
 }
 
 static const char *const JOURNALS[] = {"delete", "truncate", "persist", "memory", "wal"};
@@ -105,6 +44,18 @@ sqlite3 *fresh_connection(const struct file *file, int flags) {
     expect(code == SQLITE_OK, "%s cannot be opened: %s", file->path, sqlite3_errmsg(database));
     set_durability(database, "main");
     return database;
+}
+
+void must_run(sqlite3 *database, const char *sql) {
+    int code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    expect(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
+}
+
+sqlite3_stmt *must_prepare(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    expect(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
+    return statement;
 }
 
 bool put_bytes(struct connection *connection, unsigned schema, unsigned char *bytes,
@@ -146,40 +97,29 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
     return true;
 }
 
+/* SQLite 3.40 loses commits in a crash, once pages that a transaction wrote to a WAL twice were
+ * rolled back: it leaves the frame from which checksums are to be made anew, so that those of later
+ * frames are wrong. 3.53 forgets that frame. What is spilled is written twice. */
+static bool may_spill(void) {
+    return journal != JOURNAL_WAL || sqlite3_libversion_number() >= 3053000;
+}
+
 void connection_open(struct connection *connection) {
-    sqlite3_stmt *statement;
     memset(connection->links, 0, sizeof connection->links);
     connection->links[0].file = &files[0];
     connection->query_only = false;
-    connection->database =
+    sqlite3 *database = connection->database =
         fresh_connection(main_in_memory ? &connection->memory[0] : &files[0],
                          shared_cache ? SQLITE_OPEN_SHAREDCACHE : SQLITE_OPEN_PRIVATECACHE);
-    int code = sqlite3_create_function_v2(connection->database, "in_set", 1, SQLITE_UTF8,
-                                          &connection->asked, in_set, NULL, NULL, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_create_function(connection->database, "fail", 0, SQLITE_UTF8, NULL, fail,
-                                       NULL, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_create_function(connection->database, "copies", 1, SQLITE_UTF8, NULL,
-                                       copies_of, NULL, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(connection->database,
-                            random_once_in(4) ? "PRAGMA cache_size = 4; PRAGMA temp_store = memory"
-                                              : "PRAGMA temp_store = memory",
-                            NULL, NULL, NULL);
-    /* SQLite 3.40 loses commits in a crash, once pages that a transaction wrote to a WAL twice were
-     * rolled back: it leaves the frame from which checksums are to be made anew, so that those of
-     * later frames are wrong. 3.53 forgets that frame. What is spilled is written twice. */
-    if (code == SQLITE_OK && journal == JOURNAL_WAL && sqlite3_libversion_number() < 3053000)
-        code = sqlite3_exec(connection->database, "PRAGMA cache_spill = OFF", NULL, NULL, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(connection->database,
-                            "BEGIN; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)", NULL,
-                            NULL, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(connection->database, "INSERT INTO temp.universe VALUES (?1, ?2)",
-                                  -1, &statement, NULL);
-    expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
+    sqlite3_create_function(database, "in_set", 1, SQLITE_UTF8, &connection->asked, in_set, NULL,
+                            NULL);
+    must_run(database, "PRAGMA temp_store = memory");
+    if (random_once_in(4))
+        must_run(database, "PRAGMA cache_size = 4");
+    if (!may_spill())
+        must_run(database, "PRAGMA cache_spill = OFF");
+    must_run(database, "BEGIN; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)");
+    sqlite3_stmt *statement = must_prepare(database, "INSERT INTO temp.universe VALUES (?1, ?2)");
     for (unsigned key = 0; key < UNIVERSE; key++) {
         sqlite3_bind_int64(statement, 1, key);
         bind_key(statement, 2, key);
@@ -187,10 +127,7 @@ void connection_open(struct connection *connection) {
         sqlite3_reset(statement);
     }
     sqlite3_finalize(statement);
-    code = sqlite3_exec(connection->database, "COMMIT", NULL, NULL, NULL);
-    expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
-    if (!shared_cache && random_once_in(3))
-        sqlite3_exec(connection->database, "PRAGMA mmap_size = 1000000", NULL, NULL, NULL);
+    must_run(database, "COMMIT");
     if (main_in_memory)
         expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
 }
@@ -221,13 +158,8 @@ static const char *const SQL[STATEMENTS] = {
     [ADD_COUNTED] = "INSERT OR IGNORE INTO %s.%s(%s, key) VALUES ('add', ?1)",
     [ADD_MANY] = "INSERT INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
     [ADD_MANY_NEW] = "INSERT OR IGNORE INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
-    [ADD_MANY_FAILING] = "INSERT OR IGNORE INTO %s.%s(key) SELECT CASE WHEN i < ?1 THEN k ELSE "
-                         "fail() END FROM temp.universe WHERE in_set(i)",
     [ADD_ALL] = "INSERT INTO %s.%s(%s, key) SELECT 'add_all', bloom_hashes(k, ?1) "
                 "FROM temp.universe WHERE in_set(i)",
-    [ADD_ALL_GROUPS] = "INSERT OR IGNORE INTO %s.%s(%s, key) SELECT 'add_all', "
-                       "bloom_hashes(CASE WHEN in_set(i) THEN k END, ?1) "
-                       "FROM temp.universe GROUP BY i %% ?2",
     [REMOVE] = "DELETE FROM %s.%s WHERE key = ?1",
     [REMOVE_MANY] = "DELETE FROM %s.%s WHERE key IN (SELECT k FROM temp.universe WHERE in_set(i))",
     [CHECK] = "SELECT key FROM %s.%s WHERE key = ?1",
@@ -280,7 +212,7 @@ void table_remove(struct table *table, const struct keys *keys) {
 }
 
 void table_rotate(struct table *table) {
-    const unsigned ages = OPTIONS[table->options].ages;
+    const unsigned ages = table->options.ages;
     for (unsigned age = ages - 1; age > 0; age--)
         table->keys[age] = table->keys[age - 1];
     table->keys[0] = (struct keys){{0}};
@@ -296,14 +228,13 @@ void table_clear(struct table *table) {
 
 /* ---- Views ---- */
 
-static bool is_shared(const struct connection *connection, unsigned schema) {
-    (void)connection;
+static bool is_shared(unsigned schema) {
     return shared_cache && schema == 0;
 }
 
 struct content *view(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    if (is_shared(connection, schema))
+    if (is_shared(schema))
         return &link->file->now;
     if (!connection->in_transaction)
         return &link->file->committed;
@@ -318,7 +249,7 @@ struct content *view(struct connection *connection, unsigned schema) {
 
 const struct content *peek(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    if (connection->in_transaction && !link->sees && !is_shared(connection, schema))
+    if (connection->in_transaction && !link->sees && !is_shared(schema))
         return &link->file->committed;
     return view(connection, schema);
 }
@@ -328,7 +259,7 @@ struct content *change(struct connection *connection, unsigned schema) {
     struct content *content = view(connection, schema);
     if (!connection->in_transaction)
         return content;
-    if (is_shared(connection, schema) && !link->wrote) {
+    if (is_shared(schema) && !link->wrote) {
         for (unsigned i = 0; i <= connection->depth; i++)
             link->before[i] = *content;
         link->file->writer = connection;
@@ -358,7 +289,7 @@ void model_begin(struct connection *connection, bool by_savepoint) {
 
 void model_keep(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    link->file->committed = is_shared(connection, schema) ? link->file->now : link->now;
+    link->file->committed = is_shared(schema) ? link->file->now : link->now;
 }
 
 void model_commit(struct connection *connection) {
@@ -371,7 +302,7 @@ void model_commit(struct connection *connection) {
 void model_rollback(struct connection *connection) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         struct link *link = &connection->links[schema];
-        if (link->wrote && is_shared(connection, schema))
+        if (link->wrote && is_shared(schema))
             link->file->now = link->file->committed;
     }
     forget_transaction(connection);
@@ -380,7 +311,7 @@ void model_rollback(struct connection *connection) {
 void model_rollback_to(struct connection *connection, unsigned level) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         struct link *link = &connection->links[schema];
-        if (is_shared(connection, schema)) {
+        if (is_shared(schema)) {
             if (link->wrote)
                 link->file->now = link->before[level];
         } else if (link->sees) {
@@ -392,14 +323,13 @@ void model_rollback_to(struct connection *connection, unsigned level) {
 
 bool change_is_open(const struct connection *connection, unsigned schema) {
     const struct link *link = &connection->links[schema];
-    return link->wrote || (is_shared(connection, schema) && link->file->writer != NULL);
+    return link->wrote || (is_shared(schema) && link->file->writer != NULL);
 }
 
 bool is_tampered(const struct connection *connection) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         const struct link *link = &connection->links[schema];
-        if (link->wrote &&
-            (is_shared(connection, schema) ? link->file->now.tampered : link->now.tampered))
+        if (link->wrote && (is_shared(schema) ? link->file->now.tampered : link->now.tampered))
             return true;
     }
     return false;
@@ -407,38 +337,54 @@ bool is_tampered(const struct connection *connection) {
 
 /* ---- The beginning and the end of a round ---- */
 
-static void create_tables(struct file *file, const char *settings) {
-    sqlite3 *database = fresh_connection(file, 0);
-    int code = sqlite3_exec(database, settings, NULL, NULL, NULL);
-    for (unsigned slot = 0; slot < SLOTS && code == SQLITE_OK; slot++) {
-        struct table *table = &file->committed.tables[slot];
-        table->name = slot;
-        table->options = slot == 0 && random_once_in(3) ? 0 : random_options();
-        table->exists = true;
-        char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE %s USING bloom(%s)", NAME[slot],
-                                    OPTIONS[table->options].text);
-        note("%s: %s", file->path, sql);
-        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
-        sqlite3_free(sql);
-    }
-    expect(code == SQLITE_OK, "%s: %s", file->path, sqlite3_errmsg(database));
-    sqlite3_close(database);
-    file->now = file->committed;
+/* The keys of the universe fill some of the tables many times over, and others not half. */
+struct options random_options(void) {
+    static const unsigned CAPACITIES[] = {8, 20, 30, 40, 60, 200, 900};
+    static const double RATES[] = {0.1, 0.05, 0.02, 0.01, 0.001, 0.0001};
+    const unsigned growth = random_below(8);
+    const bool ages = random_below(100) < weight_of_generations;
+    const bool typed = random_below(100) < weight_of_types;
+    struct options options;
+    memset(&options, 0, sizeof options); /* they are compared as bytes */
+    options.capacity = CAPACITIES[random_below(sizeof CAPACITIES / sizeof *CAPACITIES)];
+    options.rate = RATES[random_below(sizeof RATES / sizeof *RATES)];
+    options.grows = growth > 1;
+    options.refuses = growth == 1;
+    options.key = typed ? (enum key_type)random_below(KEY_TYPES) : AS_IT_IS;
+    options.counts = !ages && random_below(100) < weight_of_counting;
+    options.ages = ages ? 2 + random_below(AGES_MOST - 1) : 1;
+    return options;
 }
 
-/* Such as count, have a type or generations by their weights, as far as
- * there are. */
-unsigned random_options(void) {
-    unsigned percent = random_below(100), fitting = 0, chosen[OPTION_COUNT];
-    bool ages = random_below(100) < weight_of_generations;
-    bool counts = percent < weight_of_counting;
-    bool typed = !counts && percent < weight_of_counting + weight_of_types;
-    for (unsigned i = 0; i < OPTION_COUNT; i++)
-        if ((OPTIONS[i].ages > 1) == ages &&
-            (ages ||
-             (OPTIONS[i].counts == counts && (counts || (OPTIONS[i].key != AS_IT_IS) == typed))))
-            chosen[fitting++] = i;
-    return fitting > 0 ? chosen[random_below(fitting)] : 0;
+char *sql_to_create(const char *schema, unsigned name, const struct options *options) {
+    char generations[40] = "";
+    if (options->ages > 1)
+        sqlite3_snprintf(sizeof generations, generations, ", generations=%u", options->ages);
+    const char *key = TYPES[options->key].options;
+    return sqlite3_mprintf(
+        "CREATE VIRTUAL TABLE %s.%s USING bloom(capacity=%llu, fpr=%g, growth=%s%s%s%s%s)", schema,
+        NAME[name], (sqlite3_uint64)options->capacity, options->rate,
+        options->grows     ? "on"
+        : options->refuses ? "error"
+                           : "off",
+        options->counts ? ", layout=counting" : "", generations, key[0] != '\0' ? ", " : "", key);
+}
+
+static void create_tables(struct file *file, const char *settings) {
+    sqlite3 *database = fresh_connection(file, 0);
+    must_run(database, settings);
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        struct table *table = &file->committed.tables[slot];
+        table->name = slot;
+        table->options = random_options();
+        table->exists = true;
+        char *sql = sql_to_create("main", slot, &table->options);
+        note("%s: %s", file->path, sql);
+        must_run(database, sql);
+        sqlite3_free(sql);
+    }
+    sqlite3_close(database);
+    file->now = file->committed;
 }
 
 void world_begin(void) {
@@ -478,7 +424,6 @@ void world_end(bool readable) {
     for (unsigned i = 0; i < CONNECTIONS && readable; i++)
         connection_close(&connections[i]);
     crash_forget();
-    values_forget();
     for (unsigned i = 0; i < FILES && readable; i++)
         look_from_outside(&files[i]);
     expect(disk_open_files() == 0, "%u files are left open", disk_open_files());

@@ -1,16 +1,11 @@
-// The side of Go's two libraries in the exchange tests: answers each line of standard input with
-// one line.
+// The side of Go's two libraries in libraries_test.py, which says what the lines are: a kind is go
+// (bits-and-blooms) or dcso. Beside what every side knows there are
 //
-//	size LIBRARY N P            m and k
-//	make LIBRARY N P KEY...     the filter with these keys
-//	put LIBRARY FILTER KEY...   the filter with the keys in it
-//	check LIBRARY FILTER KEY... a 1 or 0 for each key
 //	form FROM TO FILTER         the same filter of bits-and-blooms, read and written in these forms
 //	short WORDS M K KEY...      a filter of FromWithM with so many words, with these keys
 //
 // A form is big or little, the byte order, and words-big or words-little, which is what FromWithM
-// makes of the words. LIBRARY is go (bits-and-blooms) or dcso. Filters and keys are hexadecimal
-// with an x in front.
+// makes of the words.
 package main
 
 import (
@@ -30,7 +25,6 @@ import (
 type filter interface {
 	add(key []byte)
 	check(key []byte) bool
-	size() string
 	write() []byte
 }
 
@@ -39,13 +33,8 @@ type dcsoFilter struct{ f *dcso.BloomFilter }
 
 func (s goFilter) add(key []byte)          { s.f.Add(key) }
 func (s goFilter) check(key []byte) bool   { return s.f.Test(key) }
-func (s goFilter) size() string            { return fmt.Sprint(s.f.Cap(), " ", s.f.K()) }
 func (s dcsoFilter) add(key []byte)        { s.f.Add(key) }
 func (s dcsoFilter) check(key []byte) bool { return s.f.Check(key) }
-
-func (s dcsoFilter) size() string {
-	return fmt.Sprint(s.f.NumBits(), " ", s.f.NumHashFuncs())
-}
 
 func (s goFilter) write() []byte {
 	var out bytes.Buffer
@@ -88,7 +77,7 @@ func read(library string, word string) filter {
 }
 
 func unhex(word string) []byte {
-	out, err := hex.DecodeString(strings.TrimPrefix(word, "x"))
+	out, err := hex.DecodeString(word[1:])
 	must(err)
 	return out
 }
@@ -137,9 +126,6 @@ func answer(words []string) (line string) {
 		p, err := strconv.ParseFloat(words[3], 64)
 		must(err)
 		f, keys = create(words[1], n, p), words[4:]
-	}
-	if words[0] == "size" {
-		return f.size()
 	}
 	var answers strings.Builder
 	for _, word := range keys {
