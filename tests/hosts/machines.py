@@ -27,7 +27,7 @@ def compiled(name, *command):
     with open(f"{path}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists() or path.stat().st_mtime < newest:
-            run(*command, "-o", path)
+            run(*command, "-o", path, timeout=1800)  # much to compile on a machine that is busy
     return path
 
 
