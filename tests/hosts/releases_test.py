@@ -1,58 +1,103 @@
 #!/usr/bin/env python3
-"""The tests of pins, messages and refusals, and the simulator for a short time, with the oldest
-SQLite that is supported and with the newest compiled in, under the sanitizers. On the system's
-SQLite they run by themselves, see tests/rules.mk. PROGRAMS in the environment names others of
-tests/faults and tests/tables.
+"""The oldest SQLite that is supported, 3.31.1, and the newest. (That older ones are refused:
+host_test.c.)
 
-Each release has a build folder of its own, build/oldest and build/newest, so that what was compiled
-stays. Skips visibly when the source cannot be had.
+Oldest, Newest: the tests of pins, messages and refusals, and the simulator for a short time, with
+that SQLite compiled in, under the sanitizers. On the system's SQLite they run by themselves, see
+tests/rules.mk. PROGRAMS in the environment names others of tests/faults and tests/tables. Each
+release has a build folder of its own, build/oldest and build/newest, so that what was compiled
+stays.
 
-    releases_test.py [Oldest | Newest]
+Scripts: the sources compile with the headers of the oldest, and all scripts are run on it, in a
+library that takes the place of the system's for Python's apsw. On the newest, tests/rules.mk runs
+them with apsw's own.
+
+Skips visibly when the source cannot be had.
 """
+import hashlib
+import io
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 import unittest
+import urllib.error
+import urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(TOP / "ext" / "packages"), str(TOP / "tests" / "hosts")]
-import oldest_test  # noqa: E402
+sys.path.insert(0, str(TOP / "ext" / "packages"))
 import sqlite_source  # noqa: E402
 
 PROGRAMS = os.environ.get("PROGRAMS", "pins message refusal").split()
+CRATE = "https://static.crates.io/crates/libsqlite3-sys/libsqlite3-sys-0.18.0.crate"
+CRATE_SHA256 = "1e704a02bcaecd4a08b93a23f6be59d0bd79cd161e0963e9499165a0a35df7bd"
+CRATE_FOLDER = "libsqlite3-sys-0.18.0/sqlite3/"
+OPTIONS = "JSON1 COLUMN_METADATA UNLOCK_NOTIFY RTREE FTS5 SESSION PREUPDATE_HOOK".split()
+
+
+def oldest():
+    """The folder with the source of 3.31.1, fetched once, from a crate that carries it."""
+    folder = TOP / "build" / "oldest-source"
+    if folder.exists():
+        return folder
+    try:
+        with urllib.request.urlopen(CRATE, timeout=60) as answer:
+            crate = answer.read()
+    except (urllib.error.URLError, OSError) as error:
+        raise unittest.SkipTest(f"skipped: {CRATE} cannot be had: {error}")
+    if hashlib.sha256(crate).hexdigest() != CRATE_SHA256:
+        raise AssertionError(f"{CRATE} is not what it was")
+    folder.parent.mkdir(exist_ok=True)
+    made = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
+    with tarfile.open(fileobj=io.BytesIO(crate)) as archive:
+        for name in ("sqlite3.c", "sqlite3.h", "sqlite3ext.h"):
+            (made / name).write_bytes(archive.extractfile(CRATE_FOLDER + name).read())
+    try:
+        made.rename(folder)
+    except OSError:  # another suite was first
+        shutil.rmtree(made)
+    return folder
+
+
+def newest():
+    try:
+        return sqlite_source.folder()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise unittest.SkipTest(f"skipped: SQLite's amalgamation cannot be had: {error}")
+
+
+def run(*command, **environment):
+    """What a command prints; a failure shows all of it."""
+    ran = subprocess.run(command, cwd=TOP, env={**os.environ, **environment}, capture_output=True,
+                         text=True, errors="replace", check=False)
+    if ran.returncode != 0:
+        raise AssertionError((ran.stdout + ran.stderr)[-4000:])
+    return ran.stdout
 
 
 class Release:
     """What is tested; a class for each release says where its source comes from."""
-    build = None
-    version = None
+    build = version = source = None
 
     @classmethod
     def setUpClass(cls):
         cls.folder = cls.source()
-        cls.make(f"build/{cls.build}/tests/simulator",
-                 *(f"build/{cls.build}/tests/{program}_test" for program in PROGRAMS))
-
-    @classmethod
-    def make(cls, *targets):
-        run = subprocess.run(["make", "-j2", f"SQLITE={cls.folder}", f"BUILD=build/{cls.build}",
-                              *targets], cwd=TOP, capture_output=True, text=True, check=False)
-        if run.returncode != 0:
-            raise AssertionError((run.stdout + run.stderr)[-4000:])
+        run("make", "-j2", f"SQLITE={cls.folder}", f"BUILD=build/{cls.build}",
+            *(f"build/{cls.build}/tests/{program}"
+              for program in ("simulator", *(f"{program}_test" for program in PROGRAMS))))
 
     def test_is_the_release(self):
-        header = (pathlib.Path(self.folder) / "sqlite3.h").read_text(encoding="utf-8")
+        header = (self.folder / "sqlite3.h").read_text(encoding="utf-8")
         version = re.search(r'#define SQLITE_VERSION +"([\d.]+)"', header)[1]
         self.assertRegex(version, self.version)
 
     def run_program(self, program, *arguments, **environment):
-        run = subprocess.run([f"build/{self.build}/tests/{program}", *arguments], cwd=TOP,
-                             env={**os.environ, **environment}, capture_output=True,
-                             text=True, errors="replace", check=False)
-        self.assertEqual(run.returncode, 0, (run.stdout + run.stderr)[-4000:])
-        for figures in re.findall(r"^figures: .*", run.stdout, re.MULTILINE):
+        printed = run(f"build/{self.build}/tests/{program}", *arguments, **environment)
+        for figures in re.findall(r"^figures: .*", printed, re.MULTILINE):
             print("\n" + figures, flush=True)
 
     def test_simulator(self):
@@ -68,24 +113,46 @@ for each in PROGRAMS:
 
 
 class Oldest(Release, unittest.TestCase):
-    build = "oldest"
-    version = r"^3\.31\.1$"
-
-    @staticmethod
-    def source():
-        return oldest_test.source()
+    build, version, source = "oldest", r"^3\.31\.1$", staticmethod(oldest)
 
 
 class Newest(Release, unittest.TestCase):
-    build = "newest"
-    version = r"^3\.(5[3-9]|[6-9]\d)\."
+    build, version, source = "newest", r"^3\.(5[3-9]|[6-9]\d)\.", staticmethod(newest)
 
-    @staticmethod
-    def source():
-        try:
-            return sqlite_source.folder()
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise unittest.SkipTest(f"skipped: SQLite's amalgamation cannot be had: {error}")
+
+@unittest.skipUnless(sys.platform == "linux",
+                     "skipped: takes the place of a library with LD_PRELOAD")
+class Scripts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.sqlite = oldest()
+        cls.compiler = os.environ.get("CC", "cc").split()
+        folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, folder)
+        cls.library = folder / "libsqlite3.so.0"
+        run(*cls.compiler, "-O1", "-w", "-DSQLITE_THREADSAFE=1",
+            *(f"-DSQLITE_ENABLE_{option}" for option in OPTIONS), "-shared", "-fPIC", "-o",
+            cls.library, cls.sqlite / "sqlite3.c", "-lpthread", "-ldl", "-lm")
+
+    def test_every_source_compiles_with_its_headers(self):
+        """As a program has them that brings its own, old SQLite: for loading and for linking in."""
+        for file in sorted((TOP / "ext").rglob("*.c")):
+            if "packages" in file.parts:
+                continue
+            for defines in ([], ["-DSQLITE_CORE"]):
+                with self.subTest(source=file.name, defines=defines):
+                    run(*self.compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                        *defines, f"-I{self.sqlite}", "-Iext", file)
+
+    def test_no_plan_changes_an_answer(self):
+        print(run(sys.executable, "tests/random/plans_test.py", SEED="3", QUERIES="40000",
+                  LD_PRELOAD=str(self.library)))
+
+    def test_every_script_passes(self):
+        printed = run(sys.executable, "tests/runner/sqllogictest.py", "--load", "./bloom.so",
+                      "tests/sql", LD_PRELOAD=str(self.library))
+        self.assertRegex(printed, r"^SQLite 3\.31\.1, ")
+        self.assertRegex(printed, r"\n[3-9]\d{3} passed, 0 failed, \d+ skipped\n$")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,25 @@
-"""What the tests of packages share: where things are, the reference answers, and commands that must
-succeed.
+"""What the tests of packages and hosts share: where things are, what a loaded extension must
+answer, commands that must succeed, and environments as users have them.
 """
 
+import contextlib
 import importlib.util
 import os
 import pathlib
+import re
 import shutil
+import socket
+import sqlite3
 import subprocess
 import sys
+import tempfile
+import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = TOP / "build" / "packages"
 WORK = BUILD / "work"
+DRIVERS = TOP / "build" / "drivers"  # see fetch.sh
+CHROMIUM = "/usr/bin/chromium"
 sys.path.insert(0, str(TOP / "ext/packages"))
 import platforms  # noqa: E402,F401
 import release  # noqa: E402
@@ -27,15 +35,33 @@ KEYS = (
     " || i AS k FROM c)"
 )
 FILTER = f"SELECT bloom_agg(k, 1000, 0.01) FROM {KEYS.format('key')}"
-FILTER_BYTES = 1344
 FILTER_MD5 = "6d00a095962eef091a8d7210a1b976de"
-# Length; how many of its keys and of 1000 others are found.
+# Its length; how many of its keys and of 1000 others are found.
 FINGERPRINT = (
     f"SELECT length(f), (SELECT sum(bloom_check(f, k)) FROM {KEYS.format('key')}), (SELECT"
     f" sum(bloom_check(f, k)) FROM {KEYS.format('absent')}) FROM"
     f" ({FILTER.replace('bloom_agg(k, 1000, 0.01)', 'bloom_agg(k, 1000, 0.01) AS f')})"
 )
-FINGERPRINT_ANSWER = (FILTER_BYTES, 1000, 9)
+FINGERPRINT_ANSWER = (1344, 1000, 9)
+FINGERPRINT_WORDS = " ".join(map(str, FINGERPRINT_ANSWER))
+# A program in C, and in C++, that has the extension linked in and prints the answer.
+PROGRAM = f"""
+#include <sqlite-bloom.h>
+#include <stdio.h>
+int main(void) {{
+    sqlite3 *database;
+    sqlite3_stmt *row;
+    sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);
+    if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
+        sqlite3_prepare_v2(database, "{FINGERPRINT}", -1, &row, NULL) != SQLITE_OK ||
+        sqlite3_step(row) != SQLITE_ROW)
+        return 1;
+    printf("%d %d %d\\n", sqlite3_column_int(row, 0), sqlite3_column_int(row, 1),
+           sqlite3_column_int(row, 2));
+    sqlite3_finalize(row);
+    return sqlite3_close(database);
+}}
+"""
 
 
 def run(*command, **options):
@@ -70,26 +96,86 @@ def missing(*tools):
     return f"skipped: {', '.join(absent)} not installed" if absent else ""
 
 
+def needs(*tools):
+    """A test, or a class of tests, that is skipped where one of these commands is missing."""
+    return unittest.skipIf(missing(*tools), missing(*tools))
+
+
 def has_module(name):
     return importlib.util.find_spec(name) is not None
 
 
-def scripts(library, program=None, left_out=()):
-    """Runs the scripts of tests/sql but those named with a library, in this process's SQLite or in
-    the one of a program; gives the last line.
+def examples(text, kind):
+    """The blocks of a page in a language."""
+    return re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+
+
+def loaded(library=TOP / "bloom.so", database=":memory:"):
+    """A connection of this process that has a library."""
+    connection = sqlite3.connect(database)
+    connection.enable_load_extension(True)
+    connection.load_extension(str(library))
+    return connection
+
+
+def free_ports(count):
+    with contextlib.ExitStack() as stack:
+        servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+                   for _ in range(count)]
+        return [server.getsockname()[1] for server in servers]
+
+
+@contextlib.contextmanager
+def chromium():
+    """Debian's browser, by Playwright."""
+    sys.path.extend(str(path) for path in DRIVERS.glob("lib/python3*/site-packages")
+                    if str(path) not in sys.path)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[
+            "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
+        yield browser
+        browser.close()
+
+
+class Scratch(unittest.TestCase):
+    """Tests that have an empty folder each."""
+
+    def setUp(self):
+        self.folder = self.new_folder()
+
+    def new_folder(self, below=None):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=below))
+        self.addCleanup(shutil.rmtree, folder)
+        return folder
+
+    def fails(self, *command, **options):
+        """What a command prints that must fail."""
+        with self.assertRaises(AssertionError) as caught:
+            run(*command, **options)
+        return str(caught.exception)
+
+
+class Python:
+    """A virtual environment with our package, as pip chooses it; with_drivers: and all modules of
+    build/drivers.
     """
-    paths = {path.stem: path for path in sorted((TOP / "tests/sql").glob("*.test"))}
-    if unknown := set(left_out) - set(paths):
-        raise AssertionError(f"there is no script {', '.join(sorted(unknown))} to leave out")
-    environment = {}
-    if program:
-        environment = {"PYTHONPATH": str(TOP / "tests/packages/remote"), "REMOTE": program}
-    output = run(
-        sys.executable,
-        TOP / "tests/runner/sqllogictest.py",
-        *(["--load", library] if library else []),
-        *(path for name, path in paths.items() if name not in left_out),
-        env=environment,
-        timeout=3600,  # an emulator on a machine that is busy
-    )
-    return output.splitlines()[-1]
+
+    def __init__(self, *options, with_drivers=False):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        run(sys.executable, "-m", "venv", self.folder)
+        self.pip("install", "--find-links", BUILD / "python", *options, "sqlite-bloom")
+        if with_drivers:
+            (site,) = self.folder.glob("lib/*/site-packages")
+            (drivers,) = DRIVERS.glob("lib/*/site-packages")
+            (site / "drivers.pth").write_text(f"{drivers}\n")
+
+    def pip(self, *arguments):
+        return self.run("-m", "pip", "-q", "--disable-pip-version-check", *arguments)
+
+    def run(self, *arguments, **options):
+        return run(self.folder / "bin/python", *arguments, cwd=self.folder, **options)
+
+    def remove(self):
+        shutil.rmtree(self.folder)

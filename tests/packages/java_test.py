@@ -9,12 +9,13 @@ import tempfile
 import unittest
 import zipfile
 
-from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, WORK,
-                    missing, platforms, release, run)
+from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_WORDS, RELEASE, WORK,
+                    examples, needs, platforms, release, run)
 
-GROUP = release.publishing("java_group")
+GROUP = release.publishing("java_group").replace(".", "/")
 REPOSITORY = BUILD / "java/repository"
-FOLDER = REPOSITORY / GROUP.replace(".", "/") / "sqlite-bloom" / RELEASE
+FOLDER = REPOSITORY / GROUP / "sqlite-bloom" / RELEASE
+JAR = FOLDER / f"sqlite-bloom-{RELEASE}.jar"
 STORE = WORK / "m2"
 README = WORK / "java/README.md"
 PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -53,90 +54,88 @@ PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 """
 PROGRAM = f"""
+import java.lang.reflect.Proxy;
 import java.security.MessageDigest;
 import java.sql.*;
-import java.util.Properties;
-import org.sqlite.*;
+import java.util.HexFormat;
+import java.util.stream.IntStream;
+import org.sqlite.SQLiteDataSource;
 import sqlitebloom.SqliteBloom;
 
 class Program {{
-    interface Deed {{ void run() throws Exception; }}
-
-    static void refused(Deed deed) throws Exception {{
+    static void refused(Connection connection) {{
         try {{
-            deed.run();
+            SqliteBloom.load(connection);
             System.out.println("nothing was refused");
         }} catch (SQLException error) {{
             System.out.println(error.getMessage());
         }}
     }}
 
+    static Connection open() throws SQLException {{
+        return SqliteBloom.config().createConnection("jdbc:sqlite::memory:");
+    }}
+
+    static ResultSet ask(Connection database, String sql) throws SQLException {{
+        return database.createStatement().executeQuery(sql);
+    }}
+
     public static void main(String[] arguments) throws Exception {{
         if (arguments.length > 0) {{ // where the library cannot be had
-            refused(() -> SqliteBloom.load(SqliteBloom.config().createConnection("jdbc:sqlite:")));
+            refused(open());
             return;
         }}
-        Connection database = SqliteBloom.config().createConnection("jdbc:sqlite::memory:");
+        Connection database = open();
         SqliteBloom.load(database);
         SqliteBloom.load(database);
-        ResultSet row = database.createStatement().executeQuery("{FINGERPRINT}");
+        ResultSet row = ask(database, "{FINGERPRINT}");
         System.out.println(row.getInt(1) + " " + row.getInt(2) + " " + row.getInt(3));
-        byte[] filter = database.createStatement().executeQuery("{FILTER}").getBytes(1);
-        StringBuilder digest = new StringBuilder();
-        for (byte b : MessageDigest.getInstance("MD5").digest(filter))
-            digest.append(String.format("%02x", b));
-        System.out.println(digest);
+        byte[] filter = ask(database, "{FILTER}").getBytes(1);
+        System.out.println(
+            HexFormat.of().formatHex(MessageDigest.getInstance("MD5").digest(filter)));
         SQLiteDataSource source = new SQLiteDataSource(SqliteBloom.config());
         source.setUrl("jdbc:sqlite::memory:");
         try (Connection other = source.getConnection()) {{
             SqliteBloom.load(other);
-            String sql = "SELECT bloom_version()";
-            System.out.println(other.createStatement().executeQuery(sql).getString(1));
+            System.out.println(ask(other, "SELECT bloom_version()").getString(1));
         }}
-        refused(() -> SqliteBloom.load(DriverManager.getConnection("jdbc:sqlite::memory:")));
-        refused(() -> SqliteBloom.load((Connection) java.lang.reflect.Proxy.newProxyInstance(
-            Program.class.getClassLoader(), new Class<?>[] {{Connection.class}},
-            (proxy, method, values) -> java.lang.reflect.Proxy.newProxyInstance(
-                Program.class.getClassLoader(), new Class<?>[] {{DatabaseMetaData.class}},
-                (inner, name, more) -> "PostgreSQL"))));
+        refused(DriverManager.getConnection("jdbc:sqlite::memory:"));
+        ClassLoader loader = Program.class.getClassLoader();
+        Object data = Proxy.newProxyInstance(loader, new Class<?>[] {{DatabaseMetaData.class}},
+            (proxy, method, values) -> "PostgreSQL");
+        refused((Connection) Proxy.newProxyInstance(loader, new Class<?>[] {{Connection.class}},
+            (proxy, method, values) -> data));
         System.out.println(SqliteBloom.libraryPath());
-        Thread[] threads = new Thread[8];
-        for (int i = 0; i < threads.length; i++)
-            (threads[i] = new Thread(() -> {{
-                try (Connection other =
-                    SqliteBloom.config().createConnection("jdbc:sqlite::memory:")) {{
-                    SqliteBloom.load(other);
-                }} catch (SQLException error) {{
-                    System.out.println(error);
-                }}
-            }})).start();
-        for (Thread thread : threads)
-            thread.join();
+        IntStream.range(0, 8).parallel().forEach(i -> {{
+            try (Connection other = open()) {{
+                SqliteBloom.load(other);
+            }} catch (SQLException error) {{
+                System.out.println(error);
+            }}
+        }});
         System.out.println("ends");
     }}
 }}
 """
 
 
-@unittest.skipIf(missing("mvn", "java", "javac"), missing("mvn", "java", "javac"))
+@needs("mvn", "java", "javac")
 class Project(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.readme = README.read_text()
-        (dependency,) = re.findall(r"```xml\n(.*?)```", cls.readme, re.DOTALL)
+        readme = README.read_text()
+        (dependency,) = examples(readme, "xml")
         project = PROJECT.format(repository=REPOSITORY.as_uri(), dependency=dependency)
         (cls.folder / "pom.xml").write_text(project)
+        cls.programs = {re.search(r"^class (\w+)", program, re.MULTILINE)[1]: program
+                        for program in [PROGRAM, *examples(readme, "java")]}
         sources = cls.folder / "src/main/java"
         sources.mkdir(parents=True)
-        (sources / "Program.java").write_text(PROGRAM)
-        cls.examples = {}
-        for example in re.findall(r"```java\n(.*?)```", cls.readme, re.DOTALL):
-            name = re.search(r"^class (\w+)", example, re.MULTILINE)[1]
-            (sources / f"{name}.java").write_text(example)
-            cls.examples[name] = example
-        shutil.rmtree(STORE / GROUP.replace(".", "/"), ignore_errors=True)  # of another build
+        for name, program in cls.programs.items():
+            (sources / f"{name}.java").write_text(program)
+        shutil.rmtree(STORE / GROUP, ignore_errors=True)  # of another build
         run("mvn", "-B", "-ntp", "-q", f"-Dmaven.repo.local={STORE}", "compile", cwd=cls.folder)
 
     def java(self, *arguments):
@@ -148,40 +147,40 @@ class Project(unittest.TestCase):
         return [line for line in output.splitlines() if not line.startswith("SLF4J")]
 
     def test_connections_have_it_and_errors_are_in_words(self):
-        lines = self.java("Program")
-        self.assertEqual(lines[0], " ".join(map(str, FINGERPRINT_ANSWER)))
-        self.assertEqual(lines[1], FILTER_MD5)
-        self.assertRegex(lines[2], rf"^bloom {re.escape(RELEASE)}, ")
+        answer, digest, version, off, other, path, *rest = self.java("Program")
+        self.assertEqual((answer, digest), (FINGERPRINT_WORDS, FILTER_MD5))
+        self.assertRegex(version, rf"^bloom {re.escape(RELEASE)}, ")
         self.assertEqual(
-            lines[3],
+            off,
             "sqlite-bloom: extension loading is off on this connection; open it by"
             " SqliteBloom.config().createConnection(url), or with a SQLiteConfig on which"
             " enableLoadExtension(true) was called",
         )
-        self.assertEqual(lines[4], "sqlite-bloom: a connection to SQLite is expected, not to"
+        self.assertEqual(other, "sqlite-bloom: a connection to SQLite is expected, not to"
                          " PostgreSQL")
-        self.assertEqual(pathlib.Path(lines[5]).name, "bloom.so")
-        self.assertFalse(pathlib.Path(lines[5]).parent.exists())  # the process has ended
-        self.assertEqual(lines[6:], ["ends"])
+        self.assertEqual(pathlib.Path(path).name, "bloom.so")
+        self.assertFalse(pathlib.Path(path).parent.exists())  # the process has ended
+        self.assertEqual(rest, ["ends"])
 
     def test_a_platform_without_a_library_and_a_folder_that_takes_none(self):
-        (line,) = self.java("-Dos.arch=riscv64", "-Dorg.sqlite.osinfo.architecture=x86_64",
-                            "Program", "refused")
-        self.assertRegex(line, r"^sqlite-bloom: no library for (linux|musl)-riscv64; there is one ")
-        (line,) = self.java("-Djava.io.tmpdir=/nowhere", "-Dorg.sqlite.tmpdir=/tmp",
-                            "Program", "refused")
-        self.assertRegex(line, r"^sqlite-bloom: the library cannot be written to /nowhere: .*; the"
-                         " system property sqlitebloom.library names one that is there$")
-        (line,) = self.java("-Dsqlitebloom.library=/nowhere/bloom.so", "Program", "refused")
-        self.assertRegex(line, r"^sqlite-bloom: /nowhere/bloom.so could not be loaded: ")
         library = BUILD / "binaries/linux-x86_64/bloom.so"
-        self.assertEqual(self.java(f"-Dsqlitebloom.library={library}", "Program", "refused"),
-                         ["nothing was refused"])
+        for options, said in (
+                ("-Dos.arch=riscv64 -Dorg.sqlite.osinfo.architecture=x86_64",
+                 r"sqlite-bloom: no library for (linux|musl)-riscv64; there is one .*"),
+                ("-Djava.io.tmpdir=/nowhere -Dorg.sqlite.tmpdir=/tmp",
+                 r"sqlite-bloom: the library cannot be written to /nowhere: .*; the system property"
+                 r" sqlitebloom.library names one that is there"),
+                ("-Dsqlitebloom.library=/nowhere/bloom.so",
+                 r"sqlite-bloom: /nowhere/bloom.so could not be loaded: .*"),
+                (f"-Dsqlitebloom.library={library}", "nothing was refused")):
+            (line,) = self.java(*options.split(), "Program", "refused")
+            self.assertRegex(line, f"^{said}$")
 
     def test_every_example_of_the_readme_prints_what_it_says(self):
-        self.assertEqual(sorted(self.examples), ["Exchange", "Visits"])
-        for name, example in self.examples.items():
-            said = re.findall(r"; // (new|true|false)(?:, (seen|false))?$", example, re.MULTILINE)
+        self.assertEqual(sorted(self.programs), ["Exchange", "Program", "Visits"])
+        for name in ("Exchange", "Visits"):
+            said = re.findall(r"; // (new|true|false)(?:, (seen|false))?$", self.programs[name],
+                              re.MULTILINE)
             wanted = [word for words in said for word in words if word]
             self.assertEqual(self.java(name), wanted)
             self.assertGreater(len(wanted), 1)
@@ -189,20 +188,18 @@ class Project(unittest.TestCase):
 
 class Files(unittest.TestCase):
     def test_the_jar_holds_the_library_of_every_platform(self):
-        with zipfile.ZipFile(FOLDER / f"sqlite-bloom-{RELEASE}.jar") as jar:
+        with zipfile.ZipFile(JAR) as jar:
             for platform in platforms.PLATFORMS:
-                library = (BUILD / "binaries" / platform.name / platform.library).read_bytes()
-                self.assertEqual(
-                    jar.read(f"sqlitebloom/{platform.name}/{platform.library}"), library
-                )
-            self.assertIn("sqlitebloom/SqliteBloom.class", jar.namelist())
+                file = f"{platform.name}/{platform.library}"
+                self.assertEqual(jar.read(f"sqlitebloom/{file}"),
+                                 (BUILD / "binaries" / file).read_bytes())
             self.assertIn("META-INF/LICENSE", jar.namelist())
             self.assertIn("Automatic-Module-Name: sqlitebloom",
                           jar.read("META-INF/MANIFEST.MF").decode())
             self.assertEqual(jar.read("sqlitebloom/SqliteBloom.class")[6:8], b"\0\x34")  # Java 8
 
     def test_the_repository_has_what_maven_central_asks_for(self):
-        pom = (FOLDER / f"sqlite-bloom-{RELEASE}.pom").read_text()
+        pom = JAR.with_suffix(".pom").read_text()
         self.assertNotIn("@", pom.replace("@bloom.example", ""))
         for name in ("name", "description", "url", "licenses", "developers", "scm",
                      "issueManagement"):
@@ -212,13 +209,12 @@ class Files(unittest.TestCase):
             digest = hashlib.sha1(path.read_bytes()).hexdigest()
             self.assertEqual((FOLDER / f"{path.name}.sha1").read_text(), digest)
 
-    @unittest.skipIf(missing("mvn", "javac"), missing("mvn", "javac"))
+    @needs("mvn", "javac")
     def test_the_jar_comes_out_the_same_every_time(self):
-        before = (FOLDER / f"sqlite-bloom-{RELEASE}.jar").read_bytes()
         run("mvn", "-B", "-ntp", "-q", f"-Dmaven.repo.local={STORE}", "clean", "package",
             "-Dmaven.javadoc.skip", cwd=WORK / "java")
-        again = (WORK / f"java/target/sqlite-bloom-{RELEASE}.jar").read_bytes()
-        self.assertTrue(again == before)
+        again = (WORK / "java/target" / JAR.name).read_bytes()
+        self.assertTrue(again == JAR.read_bytes())
 
 
 if __name__ == "__main__":

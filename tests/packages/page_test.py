@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The page in headless Chromium (Debian's), opened as a file, without a network, and used as a
-person would. Playwright comes from PyPI and axe from npm.
+person would. `make fetch` and the first step of `make packages` fetch Playwright and axe.
 """
 import gzip
 import json
@@ -9,79 +9,63 @@ import re
 import shutil
 import sqlite3
 import sys
-import tempfile
 import unittest
 from urllib.parse import urlparse
 
-from common import BUILD, RELEASE, TOP, WORK, missing, release, run
+from common import (BUILD, CHROMIUM, DRIVERS, RELEASE, TOP, WORK, Scratch, chromium, loaded, needs,
+                    release, run)
 
 sys.path.insert(0, str(TOP / "tests/documentation"))
 from pages import murmur3  # noqa: E402
 
-WEB = BUILD / "web"
-BROWSER = WORK / "browser"
-NEEDED = ("npm", "sqlite3", "/usr/bin/chromium")
 PATIENCE = 120_000  # milliseconds; the machine may be busy
-STILL = {"color_scheme": "light", "reduced_motion": "reduce",
-         "permissions": ["clipboard-read", "clipboard-write"]}
-DESKTOP = {"viewport": {"width": 1100, "height": 900}, **STILL}
+DESKTOP = {"viewport": {"width": 1100, "height": 900}, "color_scheme": "light",
+           "reduced_motion": "reduce", "permissions": ["clipboard-read", "clipboard-write"]}
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True,
-         "has_touch": True, **STILL}
+         "has_touch": True}
 HIT, CLEAR, WRONG, NO_HOST = "on the list", "certainly not", "false positive", "no host"
 FOUND = "probably on it"  # where there is only a filter
 
-# A list as people have it, in all forms at once, and what a browser reaches that it forbids: the
-# URL, whether it does, and by which entry. Written by hand, from ext/URLS.md.
+# A list as people have it, in several forms at once, and what a browser reaches that it forbids:
+# the URL, whether it does, and by which entry. Written by hand, from ext/URLS.md.
 OWN_NAME = "my 'list'.txt"
 OWN_LIST = """# Title: my list
 127.0.0.1 localhost
 0.0.0.0 ads.example tracker.example # two names
-||evil.example^$third-party
 ||host.example/Malware/*
 @@||good.example^
-##.banner
-"1","2026-11-22","http://csv.example/a/b.exe","online"
-address=/dns.example/0.0.0.0
-*.wild.example
-hxxp://defanged[.]example/x
-192.0.2.7:8080
+B\u00dcCHER.example
 192.0.2.0/24
 foo bar baz
-B\u00dcCHER.example
 ||pages.example^$domain=a.example
 """
-OWN_ENTRIES = ["ads.example", "tracker.example", "evil.example", "host.example/Malware/",
-               "csv.example/a/b.exe", "dns.example", "wild.example", "defanged.example/x",
-               "192.0.2.7", "b\u00fccher.example"]
+OWN_ENTRIES = ["ads.example", "tracker.example", "host.example/Malware/", "b\u00fccher.example"]
 UNUSED_LINES = [["2", "localhost", "a name without a dot"],
-                ["6", "@@||good.example^", "an exception"],
-                ["13", "192.0.2.0/24", "a range of addresses"],
-                ["14", "foo bar baz", "several words"],
-                ["16", "||pages.example^$domain=a.example", "Adblock rule with a condition"]]
+                ["5", "@@||good.example^", "an exception"],
+                ["7", "192.0.2.0/24", "a range of addresses"],
+                ["8", "foo bar baz", "several words"],
+                ["9", "||pages.example^$domain=a.example", "Adblock rule with a condition"]]
+UNUSED_SUMMARY = ("5 lines left out: a range of addresses (1), Adblock rule with a condition (1), a"
+                  " name without a dot (1), an exception (1), several words (1)")
 CASE_URL = "http://host.example/malware/deep/x"
 OWN_ASKED = [
     ["https://sub.ads.example/page", HIT, "ads.example/"],
-    ["http://tracker.example/", HIT, "tracker.example/"],
-    ["HTTP://www.Evil.example:80/a?b#c", HIT, "evil.example/"],
-    ["http://host.example/Malware/deep/x", HIT, "host.example/Malware/"],
-    [CASE_URL, CLEAR, ""],
-    ["http://csv.example/a/b.exe?x", HIT, "csv.example/a/b.exe"],
-    ["http://csv.example/a/", CLEAR, ""],
-    ["http://dns.example", HIT, "dns.example/"],
-    ["https://a.wild.example/", HIT, "wild.example/"],
-    ["http://defanged.example/x", HIT, "defanged.example/x"],
-    ["http://192.0.2.7/", HIT, "192.0.2.7/"],
     ["http://192.0.2.8/", CLEAR, ""],
+    ["HTTP://www.Tracker.example:80/a?b#c", HIT, "tracker.example/"],
+    [CASE_URL, CLEAR, ""],
+    ["http://host.example/Malware/deep/x", HIT, "host.example/Malware/"],
     ["http://good.example/", CLEAR, ""],
     ["http://xn--bcher-kva.example/", HIT, "xn--bcher-kva.example/"],
     ["mailto:someone@evil", NO_HOST, ""]]
 MORE = ", and more for a URL, which has several keys."
-OWN_FIGURES = f": 10 keys in a filter of 128 bytes. False positives: 1 in 1,000 keys{MORE}"
-UNUSED_SUMMARY = ("5 lines left out: a range of addresses (1), Adblock rule with a condition (1), a"
-                  " name without a dot (1), an exception (1), several words (1)")
+OWN_FIGURES = f": 4 keys in a filter of 128 bytes. False positives: 1 in 1,000 keys{MORE}"
 ENDLESS = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c;"
-MILLION = ("Array.from({length: 1000000}, (_, i) => `0.0.0.0 h${i}.example${i % 7}.test`)"
-           ".join('\\n')")
+MILLION = """async () => {
+    const lines = Array.from({length: 1000000}, (_, i) => `0.0.0.0 h${i}.example${i % 7}.test`);
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([lines.join("\\n")], "million.txt"));
+    document.dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, cancelable: true}));
+}"""
 PICTURE_BITS, PICTURE_HASHES = 64, 3
 
 
@@ -90,24 +74,9 @@ def sorted_rows(rows):
     return sorted(rows, key=lambda row: (HIT, FOUND, WRONG).index(row[1]) if row[2] else 3)
 
 
-def native():
-    connection = sqlite3.connect(":memory:")
-    connection.enable_load_extension(True)
-    connection.load_extension(str(TOP / "bloom.so"))
-    return connection
-
-
-def shell(sql, files=None):
-    """What the sqlite3 shell prints for a script, with the library and files beside it."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        shutil.copy(TOP / "bloom.so", folder)
-        (folder / "sql").symlink_to(TOP / "sql")
-        (folder / "script.sql").write_text(sql)
-        for file, text in (files or {}).items():
-            (folder / file).write_text(text)
-        return run("sqlite3", "-batch", "-init", "/dev/null", ":memory:", ".read script.sql",
-                   cwd=folder).splitlines()
+def made(options, keys=OWN_ENTRIES):
+    return loaded().execute(f"SELECT bloom_agg(value, NULL, 0.000001, '{options}')"
+                            " FROM json_each(?)", [json.dumps(keys)]).fetchone()[0]
 
 
 def visits():
@@ -133,35 +102,24 @@ def column_mode(shown):
     return [line.rstrip() for line in lines]
 
 
-@unittest.skipIf(missing(*NEEDED), missing(*NEEDED))
-class Page(unittest.TestCase):
+@needs("npm", "sqlite3", CHROMIUM)
+class Page(Scratch):
     maxDiff = None
 
     @classmethod
     def setUpClass(cls):
-        python = BROWSER / "venv/bin/python"
-        if not (BROWSER / "node_modules/axe-core").exists():
-            BROWSER.mkdir(parents=True, exist_ok=True)
-            (BROWSER / "package.json").write_text("{}")
-            run("npm", "install", "--silent", "--no-audit", "--no-fund", "axe-core", cwd=BROWSER)
-            run(sys.executable, "-m", "venv", BROWSER / "venv")
-            run(python, "-m", "pip", "install", "-q", "playwright")
-        sys.path.extend(map(str, BROWSER.glob("venv/lib/python3*/site-packages")))
-        from playwright.sync_api import sync_playwright
-        cls.axe = (BROWSER / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+        cls.axe = (DRIVERS / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
         # In a folder with nothing beside it, because the page is one file.
         alone = WORK / "page"
         shutil.rmtree(alone, ignore_errors=True)
         alone.mkdir()
-        cls.address = pathlib.Path(shutil.copy(WEB / "index.html", alone)).as_uri()
-        playwright = sync_playwright().start()
-        cls.addClassCleanup(playwright.stop)
-        cls.browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=[
-            "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
-        cls.addClassCleanup(cls.browser.close)
-        cls.visits = visits()
+        cls.address = pathlib.Path(shutil.copy(BUILD / "web/index.html", alone)).as_uri()
+        started = chromium()
+        cls.browser = started.__enter__()
+        cls.addClassCleanup(started.__exit__, None, None, None)
 
     def setUp(self):
+        super().setUp()
         self.errors, self.requests = [], []
         self.page = self.open()
 
@@ -186,8 +144,20 @@ class Page(unittest.TestCase):
 
     # What is on the page, and what a person does there.
 
+    def shell(self, sql, files=None):
+        """What the sqlite3 shell prints for a script, with the library and files beside it."""
+        folder = self.new_folder()
+        shutil.copy(TOP / "bloom.so", folder)
+        (folder / "sql").symlink_to(TOP / "sql")
+        (folder / "script.sql").write_text(sql)
+        for file, text in (files or {}).items():
+            (folder / file).write_text(text)
+        return run("sqlite3", "-batch", "-init", "/dev/null", ":memory:", ".read script.sql",
+                   cwd=folder).splitlines()
+
     def text(self, selector):
-        return self.page.text_content(selector)
+        """Of what can be seen; else nothing."""
+        return "" if self.page.is_hidden(selector) else self.page.text_content(selector)
 
     def texts(self, selector):
         return [text.strip() for text in self.page.locator(selector).all_text_contents()]
@@ -200,13 +170,7 @@ class Page(unittest.TestCase):
     def wait(self, condition, argument=None):
         self.page.wait_for_function(condition, arg=argument)
 
-    def shown(self, selector):
-        return "" if self.page.is_hidden(selector) else self.text(selector)
-
-    def focused(self):
-        return self.page.evaluate("document.activeElement.id")
-
-    def loaded(self):
+    def wait_for_list(self):
         self.wait("document.getElementById('list-work').children.length === 0")
 
     def ask(self, *lines, press=""):
@@ -216,6 +180,9 @@ class Page(unittest.TestCase):
             self.page.press("#urls", press)
         else:
             self.page.click("#ask-form button[type=submit]")
+        self.wait_for_verdict()
+
+    def wait_for_verdict(self):
         self.wait("document.getElementById('verdict').textContent !== ''"
                   " || !document.getElementById('list-problem').hidden")
         self.page.wait_for_timeout(100)  # the keys of the first one
@@ -227,99 +194,94 @@ class Page(unittest.TestCase):
         data = data.encode() if isinstance(data, str) else data
         self.page.set_input_files("#file", {"name": name, "buffer": data,
                                             "mimeType": "application/octet-stream"})
-        self.loaded()
+        self.wait_for_list()
 
     def paste_list(self, text):
-        if not self.page.locator("#own[open]").count():
-            self.page.click("#own > summary")
+        self.page.click("#own > summary")
         self.page.fill("#paste", text)
         self.page.click("#use-paste")
-        self.loaded()
+        self.wait_for_list()
 
-    def copied(self, which="list"):
-        said = f"[data-sql={which}] [role=status]"
-        self.page.eval_on_selector(said, "said => { said.textContent = ''; }")
-        self.page.click(f"[data-sql={which}] button >> text=Copy")
-        self.wait("said => document.querySelector(said).textContent === 'Copied.'", said)
+    def select(self, field, value):
+        self.page.select_option(field, value)
+        self.wait_for_list()
+
+    def copied(self):
+        """The SQL of the list, by its button."""
+        self.page.click("[data-sql=list] button >> text=Copy")
+        self.wait("document.querySelector('[data-sql=list] [role=status]').textContent"
+                  " === 'Copied.'")
         return self.page.evaluate("navigator.clipboard.readText()")
 
-    def ended(self, how="Done|It stopped"):
-        self.wait("how => RegExp('^(' + how + ')').test("
-                  "document.getElementById('status').textContent)", how)
+    def wait_for_end(self):
+        self.wait("/^(Done|It stopped)/.test(document.getElementById('status').textContent)")
 
     def run_sql(self, sql):
         self.page.fill("#sql", sql)
         self.page.click("#run")
-        self.ended()
+        self.wait_for_end()
 
-    def inspect(self, page=None):
+    def inspect(self):
         """axe finds nothing, and the page is no wider than its window."""
-        page = page or self.page
-        page.evaluate(self.axe)
-        found = page.evaluate("async () => (await axe.run()).violations.map(({id, nodes}) =>"
-                              " id + ': ' + nodes.map(({html}) => html.slice(0, 120)).join('|'))")
+        self.page.evaluate(self.axe)
+        found = self.page.evaluate(
+            "async () => (await axe.run()).violations.map(({id, nodes}) =>"
+            " id + ': ' + nodes.map(({html}) => html.slice(0, 120)).join('|'))")
         self.assertEqual(found, [])
-        width = page.evaluate("Math.max(document.documentElement.scrollWidth, innerWidth)")
-        self.assertLessEqual(width, page.viewport_size["width"])
+        width = self.page.evaluate("Math.max(document.documentElement.scrollWidth, innerWidth)")
+        self.assertLessEqual(width, self.page.viewport_size["width"])
 
     # The list that comes with the page.
 
     def test_the_first_answer_is_there_without_a_question(self):
+        for options in (DESKTOP, PHONE):
+            self.page = self.open(**options)
+            box = self.page.locator("#verdict").bounding_box()  # on the first screen
+            self.assertLess(box["y"] + box["height"], options["viewport"]["height"])
+            self.inspect()
         self.assertRegex(self.text("#version"), rf"^bloom {re.escape(RELEASE)}, ")
         self.assertRegex(self.text("#verdict"), "^Probably on the list, by the key ")
         self.assertRegex(
             self.text("#list-figures"),
             r"^URLhaus, malicious hosts and pages: 6,\d{3} keys in a filter of 12\.\d KB\. False"
             r" positives: 1 in 1,000 keys, and more for a URL, which has several keys\.$")
-        self.inspect()
-
-    def test_the_answer_is_within_the_first_screen(self):
-        for options in (DESKTOP, PHONE):
-            page = self.open(**options)
-            box = page.locator("#verdict").bounding_box()
-            self.assertLess(box["y"] + box["height"], options["viewport"]["height"])
-            self.assertLess(page.evaluate(
-                "performance.getEntriesByName('first answer')[0].startTime"), 5000)  # 1.5 s if idle
-
-    def test_it_has_a_title_a_preview_and_an_icon(self):
         self.assertIn("SQLite", self.page.title())
         self.assertEqual(self.page.locator("meta[property^='og:']").count(), 3)
         self.assertTrue(self.page.get_attribute("link[rel=icon]", "href").endswith("%3C/svg%3E"))
-
-    def picture(self):
-        return self.page.evaluate("""({
-            words: document.getElementById("picture-caption").textContent,
-            step: document.getElementById("picture-step").textContent,
-            key: document.querySelector("#picture-drawing .key").textContent,
-            rays: document.querySelectorAll("#picture-drawing .ray").length,
-            bits: [...document.querySelectorAll("#picture-drawing .bit")].map(
-                (bit) => bit.getAttribute("class"))})""")
+        away = [link for link in self.page.eval_on_selector_all(
+            "a[href]", "links => links.map(link => link.getAttribute('href'))")
+            if not link.startswith("#")]
+        homepage = release.publishing("homepage")
+        self.assertEqual(away, [] if ".example/" in homepage else [homepage])  # no placeholder
 
     def test_the_picture_shows_bits_set_a_key_asked_and_a_false_positive(self):
         """The bits are those of the murmur3 and the formula of ext/FORMAT-layouts.md."""
-        self.assertEqual(self.picture()["step"], "10 of 10")  # nothing moves, so it is full
+        def picture():
+            return self.page.evaluate("""({
+                words: document.getElementById("picture-caption").textContent,
+                step: document.getElementById("picture-step").textContent,
+                key: document.querySelector("#picture-drawing .key").textContent,
+                rays: document.querySelectorAll("#picture-drawing .ray").length,
+                bits: [...document.querySelectorAll("#picture-drawing .bit")].map(
+                    (bit) => bit.getAttribute("class").split(" "))})""")
+
+        self.assertEqual(picture()["step"], "10 of 10")  # nothing moves, so it is full
         while self.page.get_attribute("#picture-back", "aria-disabled") == "false":
             self.page.click("#picture-back")
-        steps = [self.picture()]
+        steps = [picture()]
         self.page.focus("#picture-next")
         while self.page.get_attribute("#picture-next", "aria-disabled") == "false":
             self.page.keyboard.press("Enter")
-            steps.append(self.picture())
-        self.page.keyboard.press("Enter")  # which does nothing now
-        self.assertEqual((self.focused(), self.picture()["step"]), ("picture-next", "10 of 10"))
-        self.assertEqual(self.page.evaluate(
-            "getComputedStyle(document.querySelector('#picture-drawing .ray')).animationName"),
-            "none")  # since motion is not wanted
+            steps.append(picture())
+        self.assertEqual(self.page.evaluate("document.activeElement.id"), "picture-next")
         bits, added, kinds = set(), [], []
         for step in steps:
-            drawn = {name: {bit for bit, kind in enumerate(step["bits"]) if name in kind.split()}
+            drawn = {name: {bit for bit, kinds in enumerate(step["bits"]) if name in kinds}
                      for name in ("set", "new", "probe")}
             self.assertEqual(len(step["bits"]), PICTURE_BITS)
             c, add = murmur3(step["key"].encode())
-            of_key = set()
-            for _ in range(PICTURE_HASHES if step["key"] else 0):
-                of_key.add((c & (1 << 63) - 1) % PICTURE_BITS)
-                c = c + add & (1 << 64) - 1
+            of_key = {(c + i * add & (1 << 63) - 1) % PICTURE_BITS
+                      for i in range(PICTURE_HASHES if step["key"] else 0)}
             self.assertEqual(step["rays"], len(of_key))
             kinds.append(step["words"].split()[0])
             if kinds[-1] == "Add":
@@ -356,20 +318,21 @@ class Page(unittest.TestCase):
             self.assertGreater(self.page.locator("#block .bit.probe:not(.set)").count(), 0)
         self.assertEqual(self.page.locator("#keys label").count(), 4)
         self.assertEqual(self.page.locator("#block .bit").count(), 512)
-        kinds = "all => [...new Set(all.map(one => one.getAttribute('class')))]"
-        drawn = self.page.eval_on_selector_all("#block .bit", kinds)
-        legend = self.page.eval_on_selector_all(".legend rect", kinds)
+        drawn, legend = (
+            {frozenset(kind.split()) for kind in self.page.eval_on_selector_all(
+                selector, "all => all.map(one => one.getAttribute('class'))")}
+            for selector in ("#block .bit", ".legend rect"))
         self.assertEqual(len(legend), 4)
-        self.assertLessEqual({frozenset(kind.split()) for kind in drawn},
-                             {frozenset(kind.split()) for kind in legend})
+        self.assertLessEqual(drawn, legend)
         self.ask("")
         self.assertEqual(self.page.get_attribute("#verdict", "class"), "verdict doubt")
 
     def test_many_urls_are_judged_as_the_maker_of_the_visits_says(self):
-        self.ask(*(url for url, _ in self.visits))
-        listed = {url.strip(): is_listed for url, is_listed in self.visits}
+        asked = visits()
+        self.ask(*(url for url, _ in asked))
+        listed = {url.strip(): is_listed for url, is_listed in asked}
         rows = self.verdicts()
-        self.assertEqual(len(rows), len(self.visits))
+        self.assertEqual(len(rows), 120)
         for url, verdict, key in rows:
             self.assertIn(verdict, (HIT,) if listed[url] else (CLEAR, WRONG), url)
             self.assertEqual(key == "", verdict == CLEAR, url)
@@ -381,12 +344,11 @@ class Page(unittest.TestCase):
         self.page.click("#verdicts button >> nth=3")
         self.wait("url => document.querySelector('#keys-title code').textContent === url",
                   rows[3][0])
-        hits = [url for url, verdict, _ in rows if verdict != CLEAR]
-        sql = self.copied()
-        self.assertEqual(sorted(line.strip() for line in shell(sql)), sorted(hits))
+        hits = sorted(url for url, verdict, _ in rows if verdict != CLEAR)
+        self.assertEqual(sorted(line.strip() for line in self.shell(self.copied())), hits)
         self.page.click("[data-sql=list] button >> text=Run it here")
-        self.ended("Done")
-        self.assertEqual(sorted(self.texts("#output td")), sorted(hits))
+        self.wait_for_end()
+        self.assertEqual(sorted(self.texts("#output td")), hits)
 
     def test_very_many_urls_are_pasted(self):
         real = self.texts("#examples button")[0]
@@ -398,8 +360,7 @@ class Page(unittest.TestCase):
         }""", real)
         self.page.focus("#urls")
         self.page.keyboard.press("Control+V")
-        self.wait("document.getElementById('verdict').textContent !== ''")
-        self.page.wait_for_timeout(100)
+        self.wait_for_verdict()
         self.assertEqual(self.page.input_value("#urls"), "100,000 lines: too long to be shown")
         wrong = int(re.fullmatch(
             r"1 of 100,000 is on the list; (\d+) more are false positives of the filter\. The first"
@@ -422,7 +383,7 @@ class Page(unittest.TestCase):
             const {openDatabase, probesOf, isSet} = globalThis.bloomPage;
             const database = await openDatabase();
             let [checked, different, found] = [0, 0, 0];
-            for (const rate of [0.5, 0.1, 0.01, 1e-4, 1e-8]) {
+            for (const rate of [0.5, 0.01, 1e-8]) {
                 const [{rows: [[filter]]}] = await database.run(
                     "SELECT bloom_agg(value, 500, ?) FROM generate_series(1, 500)", [rate]);
                 const [{rows}] = await database.run("SELECT bloom_hash(value), bloom_check(?, value"
@@ -436,21 +397,18 @@ class Page(unittest.TestCase):
             }
             return [checked, different, found];
         }""")
-        self.assertEqual((checked, different), (7500, 0))
-        self.assertGreater(found, 2500)
+        self.assertEqual((checked, different), (4500, 0))
+        self.assertGreater(found, 1500)
 
     # A list of one's own.
 
-    def assert_own_list(self, name):
-        self.assertEqual(self.shown("#list-problem"), "")
-        self.assertEqual(self.text("#list-figures"), name + OWN_FIGURES)
+    def assert_own_list(self, name, asked=OWN_ASKED):
+        self.assertEqual(self.text("#list-problem"), "")
         self.assertEqual(self.text("#unused-summary"), UNUSED_SUMMARY)
         self.assertEqual(self.rows("#unused-lines"), UNUSED_LINES)
-        self.assertEqual(self.verdicts(), sorted_rows(OWN_ASKED))
-        self.assertEqual(self.text("#verdict"), "10 of 15 are on the list.")
-
-    def assert_sql_prints_hits(self):
-        self.assertEqual(shell(self.text("#list-sql"), {OWN_NAME: OWN_LIST}),
+        self.assertEqual(self.verdicts(), sorted_rows(asked))
+        self.assertTrue(self.text("#list-figures").startswith(name))
+        self.assertEqual(self.shell(self.text("#list-sql"), {OWN_NAME: OWN_LIST}),
                          [row[0] for row in self.verdicts() if row[1] == HIT])
 
     def drop(self, files):
@@ -464,63 +422,48 @@ class Page(unittest.TestCase):
         self.page.dispatch_event("#urls", "dragenter", {"dataTransfer": data})
         offered = self.page.is_visible("#drop")
         self.page.dispatch_event("#urls", "drop", {"dataTransfer": data})
+        self.wait_for_list()
         return offered
 
     def test_a_list_of_ones_own_is_pasted_opened_and_dropped(self):
         self.paste_list(OWN_LIST)
         self.ask(*(row[0] for row in OWN_ASKED))
-        self.assert_own_list("pasted.txt")
-        self.assert_sql_prints_hits()
+        self.assert_own_list("pasted.txt" + OWN_FIGURES)
+        self.assertEqual(self.text("#verdict"), "4 of 8 are on the list.")
         self.page.click("#unused-summary")
         self.inspect()
         self.use_list(OWN_NAME, OWN_LIST)
         self.assert_own_list(OWN_NAME)
-        self.assert_sql_prints_hits()
         self.page.click("#default-list")
-        self.loaded()
+        self.wait_for_list()
         self.assertFalse(self.drop("||dropped.example^"))  # a text goes into a field
         self.assertTrue(self.drop([["one.txt", "0.0.0.0 one.example"],
                                    ["two.txt", "0.0.0.0 two.example"]]))
-        self.loaded()
         self.assertEqual(self.text("#list-problem"), "One list at a time: one.txt.")
         self.assertTrue(self.drop([[OWN_NAME, OWN_LIST]]))
-        self.loaded()
         self.assert_own_list(OWN_NAME)
-        self.page.select_option("#rule", "url_nocase")
-        self.loaded()
-        self.assertEqual(self.verdicts(), sorted_rows(
-            [CASE_URL, HIT, "host.example/malware/"] if row[0] == CASE_URL
-            else [row[0], row[1], row[2].lower()] for row in OWN_ASKED))
-        self.assertIn("'key=url_nocase'", self.text("#list-sql"))
-        self.assert_sql_prints_hits()
-        self.page.select_option("#rule", "url")
-        self.page.select_option("#rate-wanted", "0.000001")
-        self.loaded()
-        self.assertEqual(self.verdicts(), sorted_rows(OWN_ASKED))
+        self.select("#rule", "url_nocase")
+        self.assert_own_list(OWN_NAME, [
+            [CASE_URL, HIT, "host.example/malware/"] if url == CASE_URL
+            else [url, said, key.lower()] for url, said, key in OWN_ASKED])
+        self.select("#rule", "url")
+        self.select("#rate-wanted", "0.000001")
+        self.assert_own_list(OWN_NAME)
         self.assertIn("False positives: 1 in 1,000,000 keys,", self.text("#list-figures"))
-        self.assert_sql_prints_hits()
         with self.page.expect_download() as download:
             self.page.click("#save")
         self.assertEqual(download.value.suggested_filename, "my 'list'.bloom")
-        saved = pathlib.Path(download.value.path()).read_bytes()
-        self.assertEqual(saved, native().execute(
-            "SELECT bloom_agg(key, NULL, 0.000001, 'key=url') FROM bloom_list(?)"
-            " WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition'",
-            [OWN_LIST]).fetchone()[0])
-
-    def made(self, options, keys=OWN_ENTRIES):
-        return native().execute(f"SELECT bloom_agg(value, NULL, 0.000001, '{options}')"
-                                " FROM json_each(?)", [json.dumps(keys)]).fetchone()[0]
+        self.assertEqual(pathlib.Path(download.value.path()).read_bytes(), made("key=url"))
 
     def test_a_filter_is_opened_of_any_layout(self):
-        filters = {"saved": self.made("key=url"), "fuse": self.made("layout=fuse, key=url"),
-                   "salted": self.made(f"key=url, salt={'5a' * 16}"),
-                   "counting": self.made("layout=counting, key=url_nocase")}
+        filters = {"saved": made("key=url"), "fuse": made("layout=fuse, key=url"),
+                   "salted": made(f"key=url, salt={'5a' * 16}"),
+                   "counting": made("layout=counting, key=url_nocase")}
         self.ask(*(row[0] for row in OWN_ASKED))
         self.use_list("saved.bloom", filters["saved"])
         self.assertEqual(
             self.text("#list-figures"),
-            "saved.bloom: a filter of 128 bytes, of layout blocked, made for 10 keys. False"
+            "saved.bloom: a filter of 128 bytes, of layout blocked, made for 4 keys. False"
             f" positives: 1 in 1,000,000 keys{MORE}")
         self.assertEqual(self.verdicts(), sorted_rows(
             [url, FOUND if said == HIT else said, key] for url, said, key in OWN_ASKED))
@@ -537,29 +480,26 @@ class Page(unittest.TestCase):
             self.assertEqual(self.texts("#keys label"), ["tracker.example/probably in"])
             self.assertEqual(self.page.is_visible("#block"), layout == "saved")
         self.assertFalse(self.page.is_visible("#examples"))
-        self.use_list("plain.bloom", self.made("blocked", ["http://192.0.2.7/"]))
+        self.use_list("plain.bloom", made("blocked", ["http://192.0.2.7/"]))
         self.assertEqual(self.text("#verdict"), "Certainly not on the list. The filter has no key"
                          " rule: the line itself was asked, as text.")
 
-    def test_keys_as_they_are(self):
+    def test_keys_as_they_are_and_ranges(self):
         """A list of passwords is refused as one of hosts, and taken when its lines are the keys."""
-        self.use_list("leaked.txt", "hunter2\r\n\r\nletmein\n0.0.0.0 ads.example\n")
-        self.assertEqual(self.text("#unused-summary").split(":")[0], "2 lines left out")
         self.use_list("leaked.txt", "hunter2\r\n\r\nlet'me in\n")
         self.assertIn('choose "keys as they are"', self.text("#list-problem"))
-        self.page.select_option("#rule", "")
-        self.loaded()
+        self.select("#rule", "")
         self.assertEqual(self.text("#list-figures"), "leaked.txt: 2 keys in a filter of 128 bytes."
                          " False positives: 1 in 1,000 keys.")
         self.assertEqual(self.texts("#examples button")[0], "hunter2")  # of the list in force
         self.ask("hunter2", "Hunter2", "let'me in")
         self.assertEqual(self.verdicts(), [["hunter2", HIT, "hunter2"],
                                            ["let'me in", HIT, "let'me in"], ["Hunter2", CLEAR, ""]])
-        self.assertEqual(shell(self.text("#list-sql"), {"leaked.txt": "hunter2\nlet'me in\n"}),
+        self.assertEqual(self.shell(self.text("#list-sql"), {"leaked.txt": "hunter2\nlet'me in\n"}),
                          ["hunter2", "let'me in"])
-
-    def test_an_address_is_told_that_ranges_were_left_out(self):
+        self.select("#rule", "url")
         self.paste_list("192.0.2.0/24\n||a.example^\n")
+        self.select("#rule", "url")
         self.ask("http://192.0.2.9/")
         self.assertEqual(self.text("#verdict"), "Certainly not on the list. But it has 1 range of"
                          " addresses, which were left out.")
@@ -588,43 +528,35 @@ class Page(unittest.TestCase):
             with self.subTest(name=name):
                 self.use_list(name, data)
                 self.assertRegex(self.text("#list-problem"), rf"^{name}: {said}{kept}")
-        self.use_list("utf16.txt", "\ufeffa.example\n".encode("utf-16-le"))
-        self.assertTrue(self.text("#list-figures").startswith("utf16.txt: 1 key "))
-        self.assertTrue(self.text("#list-sql").startswith("-- Convert utf16.txt from UTF-16 to"))
-        self.use_list("list.txt.gz", packed)
-        self.assertTrue(self.text("#list-figures").startswith("list.txt: 10 keys "))
-        self.assertEqual(self.rows("#unused-lines"), UNUSED_LINES)
-        self.assertTrue(self.text("#list-sql").startswith("-- Unpack list.txt.gz first"))
+        for name, data, figures, advice in (
+                ("utf16.txt", "\ufeffa.example\n".encode("utf-16-le"), "utf16.txt: 1 key ",
+                 "-- Convert utf16.txt from UTF-16 to"),
+                ("list.txt.gz", packed, "list.txt: 4 keys ", "-- Unpack list.txt.gz first")):
+            self.use_list(name, data)
+            self.assertTrue(self.text("#list-figures").startswith(figures))
+            self.assertTrue(self.text("#list-sql").startswith(advice))
         self.use_list("long_name_" * 20 + ".txt", "0.0.0.0 a.example\n")
         self.page.set_viewport_size(PHONE["viewport"])
         self.inspect()
 
     def test_a_million_lines_do_not_stop_the_page_and_can_be_stopped(self):
-        start = f"""async () => {{
-            const transfer = new DataTransfer();
-            transfer.items.add(new File([{MILLION}], "million.txt"));
-            document.dispatchEvent(new DragEvent("drop", {{dataTransfer: transfer,
-                                                           cancelable: true}}));
-        }}"""
-        self.page.evaluate(start)
+        self.page.evaluate(MILLION)
         self.wait("document.querySelector('#list-work progress')?.value > 0.1")
         self.ask("https://sqlite.org/")  # the list before still answers
         self.assertEqual(self.text("#verdict"), "Certainly not on the list.")
-        self.assertRegex(self.text("#list-work span"),
+        self.assertRegex(self.text("#list-work span >> nth=0"),
                          r"^(Reading million\.txt: [\d,]+ entries|Making the filter)$")
         self.page.click("#list-work button")
-        self.loaded()
+        self.wait_for_list()
         self.assertEqual(self.text("#list-problem"),
                          "Stopped. sql/data/urlhaus.txt is still the list.")
-        self.page.evaluate(start)
+        self.page.evaluate(MILLION)
         self.wait("document.getElementById('list-work').children.length > 0")
-        self.loaded()
+        self.wait_for_list()
         self.assertRegex(self.text("#list-figures"), r"^million\.txt: 1,000,000 keys in a filter"
                          r" of 1\.94 MB\. False positives: 1 in 1,000 keys, ")
-        self.ask("http://sub.h999999.example0.test/a", "http://h1000000.example1.test/")
-        rows = self.verdicts()
-        self.assertEqual(rows[0][1], HIT)
-        self.assertIn(rows[1][1], (CLEAR, WRONG))
+        self.ask("http://h1000000.example1.test/", "http://sub.h999999.example0.test/a")
+        self.assertEqual(self.verdicts()[0][1], HIT)
 
     # SQL.
 
@@ -642,7 +574,7 @@ class Page(unittest.TestCase):
             with self.subTest(recipe=option):
                 self.page.select_option("#recipe", label=option)
                 self.page.press("#sql", "Control+Enter")
-                self.ended()
+                self.wait_for_end()
                 self.assertTrue(self.text("#status").startswith("Done in "))
                 shown = self.page.evaluate("""bloomPage.shown().map(part => "rows" in part ?
                     {...part, rows: part.rows.map(row => row.map(value =>
@@ -655,12 +587,13 @@ class Page(unittest.TestCase):
         self.wait("document.getElementById('sql').value.includes('sql/crawler')")
 
     def test_an_endless_query_shows_how_far_it_is_and_stops(self):
+        words = "document.querySelector('#sql-work span').textContent"
         self.page.fill("#sql", f"SELECT 'first';\n{ENDLESS}")
         self.page.press("#sql", "Control+Enter")
-        self.wait("/, [1-9]/.test(document.getElementById('sql-work').textContent)")
-        told = [self.text("#sql-work span >> nth=0")]
-        self.wait("told => document.querySelector('#sql-work span').textContent !== told", told[0])
-        told.append(self.text("#sql-work span >> nth=0"))
+        self.wait(f"/, [1-9]/.test({words})")
+        told = [self.page.evaluate(words)]
+        self.wait(f"told => {words} !== told", told[0])
+        told.append(self.page.evaluate(words))
         rows = [int(re.fullmatch(r"Statement 2, ([\d,]+) rows", one)[1].replace(",", ""))
                 for one in told]
         self.assertLess(rows[0], rows[1])
@@ -668,7 +601,7 @@ class Page(unittest.TestCase):
         self.inspect()
         self.page.focus("#sql-work button")
         self.page.keyboard.press("Enter")
-        self.ended("Stopped")
+        self.wait("document.getElementById('status').textContent.startsWith('Stopped')")
         self.assertRegex(self.text("#status"),
                          r"^Stopped after \d+\.\d s; what had finished is shown\.$")
         # Another recipe ends what runs, and keeps what was written.
@@ -677,47 +610,40 @@ class Page(unittest.TestCase):
         self.page.wait_for_selector("#sql-work progress")
         self.page.select_option("#recipe", index=1)
         self.wait("document.getElementById('sql-work').children.length === 0")
-        self.assertEqual((self.text("#status"), self.text("#output")), ("", ""))
+        self.assertEqual(self.text("#status") + self.text("#output"), "")
         self.page.select_option("#recipe", label=self.texts("#recipe option:not([hidden])")[-1])
         self.assertEqual(self.page.input_value("#sql"), ENDLESS)
 
-    def test_of_wide_values_and_many_rows_the_start_is_shown(self):
+    def test_values_and_errors_are_shown_and_only_the_start_of_much(self):
         for sql, cells, caption, first in (
                 ("SELECT value FROM generate_series(1, 12345)", 500,
                  "The first 500 of 12,345 rows", "1"),
                 ("SELECT printf('%.*c', 200000, 'x') FROM generate_series(1, 500)", 250,
                  "The first 250 of 500 rows", "x" * 2000 + "\u2026 200,000 bytes"),
                 ("SELECT zeroblob(10000000) FROM generate_series(1, 100)", 100, "",
-                 "x'" + "0" * 32 + "\u2026 10,000,000 bytes"),
+                 "0" * 32 + "\u2026 10,000,000 bytes"),
                 ("SELECT 1 AS one WHERE 0", 0, "No rows", None)):
             with self.subTest(sql=sql):
                 self.run_sql(sql)
                 shown = self.texts("#output td")
                 self.assertEqual((len(shown), "".join(self.texts("#output caption"))),
                                  (cells, caption))
-                if first and not first.startswith("x'"):
-                    self.assertEqual(shown[0], first)
-                elif first:
-                    self.assertIn(first.removeprefix("x'"), shown[0])
-
-    def test_an_error_is_shown_and_values_are_shown_as_text(self):
-        self.run_sql("SELECT 1; SELECT bloom_check(NULL, 1)")
-        self.assertRegex(self.text("#output .problem"), r"^Line 1: bloom_check: ")
-        self.assertEqual(self.texts("#output td"), ["1"])
-        self.inspect()
-        self.run_sql(".import '|ls' t")
-        self.assertEqual(self.text("#output .problem"),
-                         "Line 1: .import is not known here; the sqlite3 shell has it")
-        for sql, line in (("SELECT 'ü';\n.print 1\nSELECT 2,\n  nonsense;", 4),
-                          ("SELECT 1;\n-- two\n/* three\n*/ SELECT bloom_check(NULL, 1);", 4)):
-            self.run_sql(sql)
-            self.assertTrue(self.text("#output .problem").startswith(f"Line {line}: "), sql)
-            self.assertEqual(self.page.evaluate(
-                "(({value, selectionStart, selectionEnd}) => value.slice(selectionStart,"
-                " selectionEnd))(document.getElementById('sql'))"), sql.split("\n")[line - 1])
+                self.assertEqual(shown[:1], [first] if first else [])
         self.run_sql("SELECT '<b>&' AS \"<i>\", NULL AS n, x'00ff' AS b, 12345678901234567 AS i;")
         self.assertEqual(self.texts("#output td"), ["<b>&", "NULL", "x'00ff'", "12345678901234567"])
         self.assertEqual(self.page.locator("#output b, #output i").count(), 0)
+        for sql, line, problem in (
+                ("SELECT 1; SELECT bloom_check(NULL, 1)", 1, "bloom_check: argument 1 is NULL"),
+                (".import '|ls' t", 1, ".import is not known here; the sqlite3 shell has it"),
+                ("SELECT 'ü';\n.print 1\nSELECT 2,\n  nonsense;", 4, "no such column: nonsense"),
+                ("SELECT 1;\n-- two\n/* three\n*/ SELECT bloom_check(NULL, 1);", 4, "bloom_check")):
+            with self.subTest(sql=sql):
+                self.run_sql(sql)
+                self.assertTrue(self.text("#output .problem").startswith(f"Line {line}: {problem}"))
+                self.assertEqual(self.page.evaluate(
+                    "(({value, selectionStart, selectionEnd}) => value.slice(selectionStart,"
+                    " selectionEnd))(document.getElementById('sql'))"), sql.split("\n")[line - 1])
+        self.inspect()
 
     # Sizes.
 
@@ -732,7 +658,7 @@ class Page(unittest.TestCase):
             "#choose .problem", "all => all.filter(one => !one.hidden).map(one => one.textContent)")
 
     def test_sizes_are_those_of_bloom_size(self):
-        connection = native()
+        connection = loaded()
         for n, p, number, rate in (("5000", "0.001", 5000, 0.001), ("12,345", "1 %", 12345, 0.01),
                                    ("1e9", "1 in 10,000", 10**9, 1e-4), ("1", "0.5", 1, 0.5),
                                    ("1099511627776", "1e-9", 2**40, 1e-9),
@@ -765,7 +691,7 @@ class Page(unittest.TestCase):
             with self.subTest(layout=layout):
                 self.size("1000000", "0.01", layout)
                 sql = self.text("#size-sql")
-                printed = shell(sql + "SELECT 'made', length(f) FROM filters;\n")
+                printed = self.shell(sql + "SELECT 'made', length(f) FROM filters;\n")
                 self.assertEqual(printed[:2], urls)
                 self.assertEqual(printed[2:-1], ["2"] if "VIRTUAL" in sql else [])
                 if layout != "fuse":  # which is made for its keys only
@@ -774,7 +700,7 @@ class Page(unittest.TestCase):
                     self.assertEqual(bits, f"{8 * length / 10**6:.2f}")
         self.size("1e9", "0.01")
         self.assertIn(" cannot be so large: use a table", self.text("#size-said"))
-        self.assertEqual(shell(self.text("#size-sql")), ["2"])
+        self.assertEqual(self.shell(self.text("#size-sql")), ["2"])
 
     def test_a_choice_of_size_has_an_address(self):
         self.size("250000", "0.001", "fuse")
@@ -784,27 +710,20 @@ class Page(unittest.TestCase):
         self.assertTrue(shared.endswith("index.html#n=250000&p=0.001&layout=fuse"))
         self.page = self.open("#n=250000&p=0.001&layout=fuse")
         self.assertGreater(self.page.evaluate("scrollY"), 500)  # it is what the visitor sees
-        for change, n, p, layout in (("", "250,000", "1 in 1,000", "fuse"),
-                                     ("#n=10&p=0.3&layout=counting", "10", "0.3", "counting")):
+        for change, *chosen in (("", "250,000", "1 in 1,000", "fuse"),
+                                ("#n=10&p=0.3&layout=counting", "10", "0.3", "counting")):
             if change:
                 self.page.evaluate("change => { location.hash = change; }", change)
             self.page.wait_for_timeout(400)
             self.assertEqual(
-                (self.page.input_value("#n"), self.page.input_value("#p"),
-                 self.page.locator("#space :checked").get_attribute("value")), (n, p, layout))
+                [self.page.input_value("#n"), self.page.input_value("#p"),
+                 self.page.locator("#space :checked").get_attribute("value")], chosen)
         self.page.evaluate("location.hash = '#n=ten&layout=magic'")
         self.page.wait_for_timeout(400)
         self.assertEqual([problem.split(". ")[0] for problem in self.problems()],
                          ["The address has n=ten", "The address has layout=magic"])
 
     # For everybody.
-
-    def test_links_lead_to_the_source(self):
-        away = [link for link in self.page.eval_on_selector_all(
-            "a[href]", "links => links.map(link => link.getAttribute('href'))")
-            if not link.startswith("#")]
-        homepage = release.publishing("homepage")
-        self.assertEqual(away, [] if ".example/" in homepage else [homepage])  # no placeholder
 
     def test_it_can_be_used_by_keyboard(self):
         order = []
@@ -825,50 +744,46 @@ class Page(unittest.TestCase):
                 self.page.keyboard.press("Enter")
             order.append(at)
         self.assertEqual([name for name, outlined in order if not outlined], [])
-        names = [name for name, _ in order]
-        for name in ("picture-next", "urls", "file", "paste", "use-paste", "save", "rate-wanted",
-                     "rule", "n", "n-slider", "p", "p-slider", "share", "recipe", "sql", "run"):
-            self.assertIn(name, names)
-        self.assertEqual(self.page.eval_on_selector_all(
-            "input, select, textarea", "fields => fields.filter(field => field.labels.length === 0"
-            " && !field.ariaLabel).map(field => field.id)"), [])
+        self.assertLessEqual(
+            {"picture-next", "urls", "file", "paste", "use-paste", "save", "rate-wanted", "rule",
+             "n", "n-slider", "p", "p-slider", "share", "recipe", "sql", "run"},
+            {name for name, _ in order})
 
     def test_it_fits_a_phone_and_has_a_dark_side(self):
+        asked = [row[0] for row in OWN_ASKED]
         self.page = self.open(**PHONE)
-        self.inspect()
-        self.ask(*(url for url, _ in self.visits[:12]))
+        self.ask(*asked)
         self.page.click("#own > summary")
         self.inspect()
         self.assertEqual(self.page.eval_on_selector_all(  # SQL is not cut
             "pre, #sql", "all => all.map((one) => one.scrollWidth - one.clientWidth)"), [0] * 3)
         self.page.set_viewport_size({"width": 320, "height": 640})
         self.inspect()
-        self.page.set_viewport_size(PHONE["viewport"])
         self.page.add_style_tag(content="html { font-size: 200%; }")
+        self.page.set_viewport_size(PHONE["viewport"])
         self.inspect()
         self.page = self.open(color_scheme="dark")
         self.assertEqual(self.page.evaluate("getComputedStyle(document.body).backgroundColor"),
                          "rgb(23, 25, 28)")
-        self.ask(*(url for url, _ in self.visits[:12]))
+        self.ask(*asked)
         self.run_sql("SELECT bloom_check(NULL, 1)")
         self.inspect()
 
     def test_a_page_that_was_saved_as_it_stood_opens_again(self):
-        def parts(page):
-            return [page.locator(selector).count() for selector in (
+        def parts():
+            return [self.page.locator(selector).count() for selector in (
                 "#recipe option", "#recipe-links a", "#examples button", ".copied button", ".bit")]
+
         again = WORK / "page/again-index.html"
         again.write_text(self.page.evaluate("document.documentElement.outerHTML"), "utf-8")
-        before = parts(self.page)
-        self.page.goto(again.as_uri())
-        self.page.wait_for_selector("body[data-ready]")
-        self.assertEqual(parts(self.page), before)
+        before = parts()
         # What was typed before the page is ready stays.
         self.page.add_init_script("document.addEventListener('DOMContentLoaded', () => {"
                                   " document.getElementById('urls').value = 'http://typed.example/'"
                                   "; });")
-        self.page.goto(self.address)
+        self.page.goto(again.as_uri())
         self.page.wait_for_selector("body[data-ready]")
+        self.assertEqual(parts(), before)
         self.assertEqual(self.page.input_value("#urls"), "http://typed.example/")
 
 

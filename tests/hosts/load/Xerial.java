@@ -21,15 +21,11 @@ class Xerial {
         config.enableLoadExtension(true);
         database = config.createConnection("jdbc:sqlite::memory:");
         one("SELECT load_extension(?)", arguments[0]);
-        database.createStatement().execute("CREATE TABLE numbers AS WITH RECURSIVE c(i) AS"
-            + " (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c");
-        byte[] f = one("SELECT bloom_agg('key-' || i, 1000, 0.01) FROM numbers").getBytes(1);
+        byte[] f = one("SELECT bloom_agg(column1) FROM (VALUES ('a'), ('b'), (42))").getBytes(1);
         byte[] digest = MessageDigest.getInstance("MD5").digest(f);
         System.out.printf("md5 %032x%n", new BigInteger(1, digest));
-        System.out.println("found " + one("SELECT sum(bloom_check(?1, 'key-' || i)) || ' ' ||"
-            + " sum(bloom_check(?1, 'absent-' || i)) FROM numbers", f).getString(1));
-        System.out.println("integer "
-            + one("SELECT bloom_check(bloom_agg(42), ?)", 42).getString(1));
+        System.out.println("found " + one("SELECT bloom_check(?1, 'a') || bloom_check(?1, 'c')"
+            + " || bloom_check(?1, ?2)", f, 42).getString(1));
         try {
             one("SELECT bloom_check(NULL, 1)");
         } catch (SQLException error) {

@@ -9,18 +9,8 @@ const call = (name) => promisify(database[name].bind(database));
 const one = async (sql, ...values) => Object.values(await call("get")(sql, values))[0];
 
 await call("loadExtension")(getLoadablePath());
-await call("exec")(`CREATE TABLE numbers AS WITH RECURSIVE c(i) AS
-  (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c`);
-const f = await one("SELECT bloom_agg('key-' || i, 1000, 0.01) FROM numbers");
+const f = await one("SELECT bloom_agg(column1) FROM (VALUES ('a'), ('b'), (42))");
 console.log("md5", createHash("md5").update(f).digest("hex"));
-console.log(
-  "found",
-  await one(
-    `SELECT sum(bloom_check(?1, 'key-' || i)) || ' ' ||
-  sum(bloom_check(?1, 'absent-' || i)) FROM numbers`,
-    f,
-  ),
-);
-// A BigInt would be NULL.
-console.log("integer", await one("SELECT bloom_check(bloom_agg(42), ?)", 42));
+const sql = "SELECT bloom_check(?1, 'a') || bloom_check(?1, 'c') || bloom_check(?1, ?2)";
+console.log("found", await one(sql, f, 42)); // a BigInt would be NULL
 await one("SELECT bloom_check(NULL, 1)").catch((error) => console.log("error", error.message));

@@ -24,11 +24,8 @@ def connect():
 
 
 connection = connect()
-connection.execute(
-    "CREATE TABLE numbers AS WITH RECURSIVE c(i) AS"
-    " (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c")
-connection.execute(
-    "CREATE TABLE filters AS SELECT bloom_agg('key-' || i, 1000, 0.01) AS f FROM numbers")
+connection.execute("CREATE TABLE filters AS"
+                   " SELECT bloom_agg(column1) AS f FROM (VALUES ('a'), ('b'), (42))")
 if key is not None:
     connection.close()
     if b"CREATE TABLE" in pathlib.Path(path).read_bytes():
@@ -42,9 +39,8 @@ def one(sql, *values):
 
 f = one("SELECT f FROM filters")
 print("md5", hashlib.md5(f).hexdigest())
-print("found", one("SELECT sum(bloom_check(?1, 'key-' || i)) || ' ' ||"
-                   " sum(bloom_check(?1, 'absent-' || i)) FROM numbers", f))
-print("integer", one("SELECT bloom_check(bloom_agg(42), ?)", 42))
+print("found", one("SELECT bloom_check(?1, 'a') || bloom_check(?1, 'c') || bloom_check(?1, ?2)",
+                   f, 42))
 try:
     one("SELECT bloom_check(NULL, 1)")
 except driver.Error as error:

@@ -9,16 +9,12 @@ const database = driver.DatabaseSync
   ? new driver.DatabaseSync(":memory:", { allowExtension: true })
   : new driver.default(":memory:");
 sqliteBloom.load(database);
-database.exec(`CREATE TABLE numbers AS WITH RECURSIVE c(i) AS
-  (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c`);
 const one = (sql, ...values) => Object.values(database.prepare(sql).get(...values))[0];
 
-const f = one("SELECT bloom_agg('key-' || i, 1000, 0.01) FROM numbers");
+const f = one("SELECT bloom_agg(column1) FROM (VALUES ('a'), ('b'), (42))");
 console.log("md5", createHash("md5").update(f).digest("hex"));
-const found = one(`SELECT sum(bloom_check(?, 'key-' || i)) || ' ' ||
-  sum(bloom_check(?, 'absent-' || i)) FROM numbers`, f, f);
-console.log("found", found);
-console.log("integer", one("SELECT bloom_check(bloom_agg(42), ?)", 42));
+const sql = "SELECT bloom_check(?, 'a') || bloom_check(?, 'c') || bloom_check(?, ?)";
+console.log("found", one(sql, f, f, f, 42));
 try {
   one("SELECT bloom_check(NULL, 1)");
 } catch (error) {

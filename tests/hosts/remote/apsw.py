@@ -13,9 +13,8 @@ import subprocess
 
 SQLITE_OPEN_READWRITE, SQLITE_OPEN_CREATE, SQLITE_OPEN_URI = 2, 4, 64
 
-_program = subprocess.Popen(
-    shlex.split(os.environ["REMOTE"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-)
+_program = subprocess.Popen(shlex.split(os.environ["REMOTE"]), stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
 atexit.register(_program.communicate)  # which ends with its input; who counts time counts its own
 _numbers = itertools.count()
 
@@ -28,66 +27,46 @@ class BindingsError(Error):
     pass
 
 
-def _read(length):
-    data = _program.stdout.read(length)
-    if len(data) != length:
-        raise SystemExit(f"apsw.py: {os.environ['REMOTE']} ended with status {_program.wait()}")
-    return data
-
-
-def _read_number():
-    return int.from_bytes(_read(4), "little")
-
-
-def _read_value():
-    kind = _read(1)
-    if kind == b"N":
-        return None
-    data = _read(_read_number())
-    return {b"I": int, b"F": float, b"T": bytes.decode, b"B": bytes}[kind](data)
+def _value(word):
+    kind, rest = word[0], word[1:]
+    return {"N": lambda: None, "I": lambda: int(rest), "F": lambda: float(rest),
+            "T": lambda: bytes.fromhex(rest).decode(), "B": lambda: bytes.fromhex(rest)}[kind]()
 
 
 def _ask(kind, number=0, text=""):
     """Sends a request and gives the rows, and of each statement its SQL and number of columns;
     errors are raised when all is read.
     """
-    data = text.encode()
-    _program.stdin.write(
-        kind + number.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data
-    )
+    _program.stdin.write(f"{kind}{number} {text.encode().hex()}\n")
     _program.stdin.flush()
     rows, statements, problem = [], [], None
-    while True:
-        part = _read(1)
-        if part == b"S":
-            columns = _read_number()
-            statements.append((_read(_read_number()).decode(), columns))
-        elif part == b"R":
-            row = []
-            for _ in range(columns):
-                try:
-                    row.append(_read_value())
-                except UnicodeDecodeError as error:
-                    problem = error
-            rows.append(tuple(row))
-        elif part == b"T":
-            rows.append(_read(_read_number()).decode())
-        elif part == b"E":
-            raise Error(_read(_read_number()).decode(errors="replace"))
-        elif part == b"P":
+    for line in _program.stdout:
+        words = line[1:].split()
+        if line[0] == "S":
+            statements.append((bytes.fromhex(words[1]).decode(), int(words[0])))
+        elif line[0] == "R":
+            try:
+                rows.append(tuple(map(_value, words)))
+            except UnicodeDecodeError as error:
+                problem = error
+        elif line[0] == "E":
+            raise Error(bytes.fromhex(words[0]).decode(errors="replace"))
+        elif line[0] == "P":
             raise BindingsError("the SQL has a parameter")
         elif problem is not None:
             raise problem
         else:
             return rows, statements
+    raise SystemExit(f"apsw.py: {os.environ['REMOTE']} ended with status {_program.wait()}")
 
 
 def sqlite_lib_version():
-    return _ask(b"v")[0][0]
+    number = _ask("v")[0][0][0]
+    return f"{number // 10**6}.{number // 1000 % 1000}.{number % 1000}"
 
 
 def memory_used():
-    return int(_ask(b"m")[0][0])
+    return _ask("m")[0][0][0]
 
 
 def apsw_version():
@@ -97,17 +76,17 @@ def apsw_version():
 class Connection:
     def __init__(self, database, flags=0):
         self.number = next(_numbers)
-        _ask(b"d", text=os.getcwd())
-        _ask(b"o", self.number, database)
+        _ask("d", text=os.getcwd())
+        _ask("o", self.number, database)
 
     def enable_load_extension(self, on):
         pass
 
     def load_extension(self, path):
-        _ask(b"l", self.number, path)
+        _ask("l", self.number, str(path))
 
     def close(self, force=False):
-        _ask(b"c", self.number)
+        _ask("c", self.number)
 
     def cursor(self):
         return Cursor(self)
@@ -128,7 +107,7 @@ class Cursor:
     def execute(self, sql, bindings=()):
         if bindings:  # the runner's casts: numbers and text alone
             sql = sql.replace("?", _literal(bindings[0]))
-        rows, statements = _ask(b"x", self.connection.number, sql)
+        rows, statements = _ask("x", self.connection.number, sql)
         for statement, self.columns in statements:
             self.trace(self, statement, bindings)
         return iter(rows)

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Fetches what the tests of packages and hosts need of PyPI and npm besides the packages, once, into
+# the folder build/drivers: what opens databases in Python and in JavaScript, Playwright, bundlers.
+# `make packages` and `make hosts` call it. Every environment of a test sees what is in there.
+set -eu
+cd "$(dirname "$0")/../.."
+folder=build/drivers
+mkdir -p $folder/node24
+
+[ -x $folder/bin/python ] || "${PYTHON:-python3}" -m venv $folder
+$folder/bin/python -m pip install -q --disable-pip-version-check \
+    apsw sqlalchemy greenlet aiosqlite django mypy pysqlite3-binary sqlcipher3-wheels \
+    adbc-driver-sqlite pyarrow numpy pandas datasette sqlite-utils setuptools playwright
+# This one's module is named apsw, too.
+$folder/bin/python -m pip install -q --disable-pip-version-check --upgrade \
+    --target $folder/multiple_ciphers apsw-sqlite3mc
+
+command -v npm >/dev/null || exit 0
+npm_install() {
+    npm install --silent --no-audit --no-fund --prefer-offline --prefix "$@"
+}
+# Some compile SQLite here, and fast.
+CFLAGS=-O0 CXXFLAGS=-O0 npm_install $folder better-sqlite3@12 sqlite3@6 libsql bun deno \
+    typescript@5 @types/better-sqlite3 @types/node axe-core \
+    vite@8.3.8 webpack@5.112.2 webpack-cli@7.3.1 esbuild@0.28.2 rollup@4.68.8 \
+    @rollup/plugin-node-resolve@16.0.3 parcel@2.16.4 workerd@1.20261117.1
+# Apart, because npm would compile with a Node.js that it found among the packages.
+npm_install $folder/node24 node@24
