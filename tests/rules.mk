@@ -153,7 +153,6 @@ TEST_SUITES = \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
-    'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
