@@ -151,7 +151,7 @@ TEST_SUITES = \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
-    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
+    'recipes=$(PYTHON) tests/documentation/recipes_test.py Recipes Demo' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
@@ -187,6 +187,7 @@ LONG_SUITES = \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \
+    'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
