@@ -1,17 +1,16 @@
 /* What it costs to forget by age.
  *
- *     generations cost EXTENSION FOLDER [CAPACITY]
- *     generations day EXTENSION FOLDER EVENTS CSV
+ *     generations EXTENSION FOLDER EVENTS CSV
  *
  * Databases are made in FOLDER and removed.
  *
- * cost: a table with generations=6 beside one without, capacity=CAPACITY (200,000 when left out)
- * for each generation, fpr=0.01. Five generations are full, and the newest one as well as the other
+ * First a table with generations=6 beside one without, capacity=200000 for each generation,
+ * fpr=0.01. Five generations are full, and the newest one as well as the other
  * table half full. In turn, medians of nine rounds: the check of a key that is absent, inside a
  * read transaction, and INSERT OR IGNORE of a new key, inside a transaction that is rolled back.
  * Then the newest generation is filled up, and info tells bits and keys.
  *
- * day: EVENTS a day, evenly, for two days; is each seen for the first time within 24 hours? Of five
+ * Then EVENTS a day, evenly, for two days; is each seen for the first time within 24 hours? Of five
  * events one repeats one of the last 20 hours. A filter table with generations=6, rotated every
  * four hours, beside an ordinary table of keys and times with an index on the times, from which
  * every hour all older than 24 hours is deleted. Both take the events of an hour in turn, 1000 to a
@@ -23,69 +22,22 @@
  */
 #include "connection.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 enum { ROUNDS = 9, CHECKS = 100000, INSERTS = 20000, BATCH = 1000, HOURS = 48 };
-
-static double number(sqlite3 *database, const char *sql) {
-    sqlite3_stmt *statement = prepare(database, sql);
-    if (sqlite3_step(statement) != SQLITE_ROW)
-        fail(database, sql);
-    double result = sqlite3_column_double(statement, 0);
-    sqlite3_finalize(statement);
-    return result;
-}
 
 static sqlite3 *open_database(char path[600], const char *folder, const char *name,
                               const char *extension) {
     snprintf(path, 600, "%s/generations_%s.db", folder, name);
-    remove(path);
     sqlite3 *database = open_connection(path, extension);
     run(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-64000");
     return database;
 }
-
-/* Its statements are finalized before. */
-static void close_database(sqlite3 *database, const char *path) {
-    if (sqlite3_close(database) != SQLITE_OK)
-        fail(database, path);
-    remove(path);
-}
-
-static double median(double times[ROUNDS]) {
-    qsort(times, ROUNDS, sizeof *times, compare);
-    return times[ROUNDS / 2];
-}
-
-/* Executes a statement with the key of a number, and tells whether it gave or changed a row. */
-static bool execute(sqlite3_stmt *statement, uint64_t event) {
-    char key[32];
-    int length = snprintf(key, sizeof key, "k%016llx", (unsigned long long)bench_mixed(event));
-    sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
-    int code = sqlite3_step(statement);
-    bool row = code == SQLITE_ROW || sqlite3_changes(sqlite3_db_handle(statement)) > 0;
-    if (sqlite3_reset(statement) != SQLITE_OK)
-        fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
-    return row;
-}
-
-/* ns for each execution with random keys. */
-static double measure(sqlite3_stmt *statement, int count) {
-    double start = now();
-    for (int i = 0; i < count; i++)
-        execute(statement, random_word());
-    return (now() - start) / count;
-}
-
-/* ---- cost ---- */
 
 enum { ONE, SIX, TABLES };
 
 static void fill(sqlite3 *database, sqlite3_stmt *insert, double keys) {
     run(database, "BEGIN");
     for (double done = 0; done < keys;)
-        done += execute(insert, random_word());
+        done += step_with_key(insert, random_word());
     run(database, "COMMIT");
 }
 
@@ -116,8 +68,10 @@ static void cost(const char *extension, const char *folder, double capacity) {
             insert_times[i][round] = measure(inserts[i], INSERTS);
             run(databases[i], "ROLLBACK");
         }
-    double check_one = median(check_times[ONE]), check_six = median(check_times[SIX]);
-    double insert_one = median(insert_times[ONE]), insert_six = median(insert_times[SIX]);
+    double check_one = median(check_times[ONE], ROUNDS);
+    double check_six = median(check_times[SIX], ROUNDS);
+    double insert_one = median(insert_times[ONE], ROUNDS);
+    double insert_six = median(insert_times[SIX], ROUNDS);
     fill(databases[SIX], inserts[SIX], capacity - capacity / 2);
     double bits = number(databases[SIX], "SELECT sum(json_extract(value, '$.bits')) FROM t, "
                                          "json_each(json_extract(info, '$.layers'))");
@@ -133,14 +87,9 @@ static void cost(const char *extension, const char *folder, double capacity) {
            insert_six / insert_one);
     printf("Six full generations of 1 %%: %.2f bits a key, %.0f layers, expected rate %.3f %%.\n\n",
            bits / keys, layers, 100 * rate);
-    for (int i = 0; i < TABLES; i++) {
-        sqlite3_finalize(checks[i]);
-        sqlite3_finalize(inserts[i]);
-        close_database(databases[i], paths[i]);
-    }
+    for (int i = 0; i < TABLES; i++)
+        remove_database(databases[i], paths[i]);
 }
-
-/* ---- day ---- */
 
 struct subject {
     sqlite3 *database;
@@ -203,7 +152,7 @@ static void pass_hour(struct subject *subject, int which, unsigned hour, uint64_
             run(subject->database, "BEGIN");
         if (which == ORDINARY)
             sqlite3_bind_int64(subject->insert, 2, hour);
-        bool is_new = execute(subject->insert, event);
+        bool is_new = step_with_key(subject->insert, bench_mixed(event));
         subject->wrong_old += event == at && !is_new;
         subject->wrong_new += event != at && is_new;
         if (i % BATCH == 0 || i == hourly)
@@ -257,21 +206,16 @@ static void day(const char *extension, const char *folder, uint64_t events, cons
     printf("\nRatio of the ordinary table's to the filter table's: %.1f of size, %.1f of time.\n",
            subjects[ORDINARY].size / subjects[FILTER].size,
            second_day[ORDINARY] / second_day[FILTER]);
-    for (int i = 0; i < TABLES; i++) {
-        sqlite3_finalize(subjects[i].insert);
-        close_database(subjects[i].database, subjects[i].path);
-    }
+    for (int i = 0; i < TABLES; i++)
+        remove_database(subjects[i].database, subjects[i].path);
 }
 
 int main(int count, char **arguments) {
-    if (count > 3 && strcmp(arguments[1], "cost") == 0) {
-        cost(arguments[2], arguments[3], count > 4 ? strtod(arguments[4], NULL) : 200000);
-    } else if (count > 5 && strcmp(arguments[1], "day") == 0) {
-        day(arguments[2], arguments[3], (uint64_t)strtod(arguments[4], NULL), arguments[5]);
-    } else {
-        fprintf(stderr, "generations cost EXTENSION FOLDER [CAPACITY]\n"
-                        "generations day EXTENSION FOLDER EVENTS CSV\n");
+    if (count != 5) {
+        fprintf(stderr, "generations EXTENSION FOLDER EVENTS CSV\n");
         return 2;
     }
+    cost(arguments[1], arguments[2], 200000);
+    day(arguments[1], arguments[2], (uint64_t)strtod(arguments[3], NULL), arguments[4]);
     return 0;
 }

@@ -36,47 +36,7 @@
  */
 #include "connection.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
-
-/* ns for each execution of a statement with one random key. */
-static double measure(sqlite3_stmt *statement, int count) {
-    char key[32];
-    double start = now();
-    for (int i = 0; i < count; i++) {
-        int length = snprintf(key, sizeof key, "k%016llx", (unsigned long long)random_word());
-        sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
-        sqlite3_step(statement);
-        if (sqlite3_reset(statement) != SQLITE_OK)
-            fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
-    }
-    return (now() - start) / count;
-}
-
-/* Likewise, of a random number below limit. */
-static double measure_number(sqlite3_stmt *statement, int count, uint64_t limit) {
-    double start = now();
-    for (int i = 0; i < count; i++) {
-        sqlite3_bind_int64(statement, 1, (sqlite3_int64)(random_word() % limit));
-        sqlite3_step(statement);
-        if (sqlite3_reset(statement) != SQLITE_OK)
-            fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
-    }
-    return (now() - start) / count;
-}
-
-/* What making a key alone costs, so that it can be taken off. */
-static double key_cost(void) {
-    char key[32];
-    volatile int sum = 0;
-    double start = now();
-    for (int i = 0; i < CHECKS; i++)
-        sum += snprintf(key, sizeof key, "k%016llx", (unsigned long long)random_word());
-    (void)sum;
-    return (now() - start) / CHECKS;
-}
 
 enum job {
     JOB_ALONE,
@@ -109,24 +69,44 @@ struct subject {
     sqlite3_stmt *row;      /* NULL for an index */
     sqlite3_stmt *take_out; /* NULL where keys cannot be deleted */
     uint64_t chunks;
-    double times[JOBS][ROUNDS];
+    double times[JOBS][ROUNDS]; /* none is 0 but of what is not measured */
 };
 
 #define CACHE_ALL "PRAGMA cache_size=-2000000"
-
 #define SETTINGS "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;" CACHE_ALL
+#define CHECKPOINT "PRAGMA wal_checkpoint(TRUNCATE);"
 #define INSERT "INSERT OR IGNORE INTO t(key) VALUES (?)"
+#define COUNT_TO "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+
+/* What making a key alone costs, so that it can be taken off. */
+static double key_cost(void) {
+    char key[32];
+    volatile int sum = 0;
+    double start = now();
+    for (int i = 0; i < CHECKS; i++)
+        sum += snprintf(key, sizeof key, "k%016llx", (unsigned long long)random_word());
+    (void)sum;
+    return (now() - start) / CHECKS;
+}
 
 /* All pages into the connection's cache, and the log into the file. */
 static void warm(sqlite3 *database, bool filter) {
-    run(database, filter ? "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(data)) FROM t_data"
-                         : "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(key)) FROM t");
+    run(database, filter ? CHECKPOINT "SELECT sum(length(data)) FROM t_data"
+                         : CHECKPOINT "SELECT sum(length(key)) FROM t");
 }
 
 /* How many keys a round inserts, at most: a tenth of those of a small table, which would not stay
  * one. */
 static int at_most_tenth(const struct subject *subject, int count) {
     return count < subject->keys / 10 ? count : (int)(subject->keys / 10);
+}
+
+static sqlite3 *open_subject(const struct subject *subject, char path[600], const char *folder,
+                             const char *extension) {
+    snprintf(path, 600, "%s/table_%s_%d_%.0e.db", folder,
+             subject->layout != NULL ? subject->layout : "index", subject->page_size,
+             subject->keys);
+    return open_connection(path, extension);
 }
 
 /* The table t of a database of its own, with so many keys. */
@@ -137,62 +117,58 @@ static void make(struct subject *subject, const char *extension, const char *fol
     int inserts = at_most_tenth(subject, INSERTS), commits = at_most_tenth(subject, COMMITS);
     double capacity = 1.1 * (subject->keys + ROUNDS * (2 * inserts + commits));
     char sql[1300];
-    snprintf(subject->path, sizeof subject->path, "%s/table_%s_%d_%.0e.db", folder,
-             subject->layout != NULL ? subject->layout : "index", subject->page_size,
-             subject->keys);
-    remove(subject->path);
-    sqlite3 *database = subject->database = open_connection(subject->path, extension);
+    sqlite3 *database = subject->database = open_subject(subject, subject->path, folder, extension);
     snprintf(sql, sizeof sql, "PRAGMA page_size=%d;" SETTINGS, subject->page_size);
     run(database, sql);
     if (subject->layout != NULL)
         snprintf(sql, sizeof sql,
                  "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01, growth=off, "
-                 "layout=%s);"
-                 "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+                 "layout=%s);" COUNT_TO
                  "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(i, %.0f, 0.01, '%s') FROM c",
                  capacity, subject->layout, subject->keys, capacity, subject->layout);
     else
         snprintf(sql, sizeof sql,
-                 "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
-                 "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+                 "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;" COUNT_TO
                  "INSERT INTO t SELECT 'k' || lower(hex(substr(bloom_hash(i), 1, 8))) AS key FROM "
                  "c ORDER BY key",
                  subject->keys);
     run(database, sql);
     if (memory != NULL) {
-        snprintf(subject->memory_path, sizeof subject->memory_path, "%s/table_%s_%d_%.0e.db",
-                 memory, subject->layout != NULL ? subject->layout : "index", subject->page_size,
-                 subject->keys);
-        remove(subject->memory_path);
+        subject->memory = open_subject(subject, subject->memory_path, memory, extension);
         snprintf(sql, sizeof sql, "VACUUM INTO '%s'", subject->memory_path);
         run(database, sql);
-        subject->memory = open_connection(subject->memory_path, extension);
         run(subject->memory, SETTINGS);
         warm(subject->memory, subject->layout != NULL);
         subject->memory_insert = prepare(subject->memory, INSERT);
     }
     warm(database, subject->layout != NULL);
     snprintf(sql, sizeof sql,
-             "CREATE TEMP TABLE absent AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 "
-             "FROM c WHERE "
-             "i < %d) SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
-             CHECKS);
+             "CREATE TEMP TABLE absent AS " COUNT_TO
+             "SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
+             (double)CHECKS);
     run(database, sql);
     subject->check = prepare(database, "SELECT 1 FROM t WHERE key = ?");
     subject->insert = prepare(database, INSERT);
     if (subject->layout == NULL || strcmp(subject->layout, "counting") == 0)
         subject->take_out = prepare(database, "DELETE FROM t WHERE key = ?");
     if (subject->layout != NULL) {
-        sqlite3_stmt *chunks = prepare(database, "SELECT count(*) - 1 FROM t_data");
-        if (sqlite3_step(chunks) != SQLITE_ROW)
-            fail(database, "chunks");
-        subject->chunks = (uint64_t)sqlite3_column_int64(chunks, 0);
-        sqlite3_finalize(chunks);
+        subject->chunks = (uint64_t)number(database, "SELECT count(*) - 1 FROM t_data");
         subject->row = prepare(database, "SELECT data FROM t_data WHERE id = (1 << 40) + ?");
     }
     subject->join =
         prepare(database, "SELECT count(*) FROM absent WHERE NOT EXISTS (SELECT 1 FROM t WHERE "
                           "t.key = absent.key)");
+}
+
+/* Inserts new keys, and deletes them where that is possible. */
+static void measure_changes(struct subject *subject, int round, double making, int count,
+                            enum job insert, enum job delete) {
+    uint64_t first_key = next_random;
+    subject->times[insert][round] = measure(subject->insert, count) - making;
+    if (subject->take_out != NULL) {
+        next_random = first_key;
+        subject->times[delete][round] = measure(subject->take_out, count) - making;
+    }
 }
 
 static void measure_all(struct subject *subject, int round, double making) {
@@ -202,76 +178,32 @@ static void measure_all(struct subject *subject, int round, double making) {
     subject->times[JOB_ALONE][round] = measure(subject->check, ALONE) - making;
     run(database, "BEGIN");
     subject->times[JOB_CHECK][round] = measure(subject->check, CHECKS) - making;
-    if (subject->row != NULL)
-        subject->times[JOB_ROW][round] = measure_number(subject->row, CHECKS, subject->chunks);
     double start = now();
+    for (int i = 0; subject->row != NULL && i < CHECKS; i++) {
+        sqlite3_bind_int64(subject->row, 1, (sqlite3_int64)(random_word() % subject->chunks));
+        step(subject->row);
+    }
+    if (subject->row != NULL)
+        subject->times[JOB_ROW][round] = (now() - start) / CHECKS;
+    start = now();
     if (sqlite3_step(subject->join) != SQLITE_ROW ||
         sqlite3_column_int(subject->join, 0) < CHECKS * 98 / 100)
         fail(database, "join");
     sqlite3_reset(subject->join);
     subject->times[JOB_JOIN][round] = (now() - start) / CHECKS;
-    uint64_t first_key = next_random;
-    subject->times[JOB_INSERT][round] = measure(subject->insert, inserts) - making;
-    if (subject->take_out != NULL) {
-        next_random = first_key;
-        subject->times[JOB_DELETE][round] = measure(subject->take_out, inserts) - making;
-    }
-    run(database, "COMMIT");
-    run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
-    first_key = next_random;
-    subject->times[JOB_COMMIT][round] = measure(subject->insert, commits) - making;
-    if (subject->take_out != NULL) {
-        next_random = first_key;
-        subject->times[JOB_DELETE_COMMIT][round] = measure(subject->take_out, commits) - making;
-    }
+    measure_changes(subject, round, making, inserts, JOB_INSERT, JOB_DELETE);
+    run(database, "COMMIT;" CHECKPOINT);
+    measure_changes(subject, round, making, commits, JOB_COMMIT, JOB_DELETE_COMMIT);
     if (subject->memory != NULL) {
-        run(subject->memory, "PRAGMA wal_checkpoint(TRUNCATE)");
+        run(subject->memory, CHECKPOINT);
         subject->times[JOB_COMMIT_MEMORY][round] =
             measure(subject->memory_insert, commits) - making;
     }
-    run(database, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size=-64000; BEGIN");
+    run(database, CHECKPOINT "PRAGMA cache_size=-64000; BEGIN");
     measure(subject->insert, inserts / 2); /* the cache as it is then */
     subject->times[JOB_INSERT_64][round] = measure(subject->insert, inserts / 2) - making;
     run(database, "COMMIT;" CACHE_ALL);
     warm(database, subject->layout != NULL);
-}
-
-static void close_subject(struct subject *subject) {
-    sqlite3_finalize(subject->check);
-    sqlite3_finalize(subject->insert);
-    sqlite3_finalize(subject->take_out);
-    sqlite3_finalize(subject->join);
-    sqlite3_finalize(subject->row);
-    sqlite3_close(subject->database);
-    remove(subject->path);
-    sqlite3_finalize(subject->memory_insert);
-    sqlite3_close(subject->memory);
-    if (subject->memory != NULL)
-        remove(subject->memory_path);
-}
-
-/* A table of counters beside a plain one of as many keys; what it should hold is in brackets. */
-static void compare_kinds(const struct subject *subjects, int count) {
-    static const enum job JOBS_COMPARED[] = {JOB_ALONE, JOB_CHECK, JOB_JOIN, JOB_INSERT};
-    printf("\ncounting / filter (at most 1.3), and its delete / insert (at most 1.3):\n\n");
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < i; j++) {
-            const struct subject *counting = &subjects[i], *filter = &subjects[j];
-            if (strcmp(counting->kind, "counting") != 0 || strcmp(filter->kind, "filter") != 0 ||
-                counting->keys != filter->keys)
-                continue;
-            printf("- %.0e keys:", counting->keys);
-            for (size_t k = 0; k < sizeof JOBS_COMPARED / sizeof *JOBS_COMPARED; k++) {
-                enum job job = JOBS_COMPARED[k];
-                printf(" %s %.2f,", JOB_NAMES[job],
-                       counting->times[job][ROUNDS / 2] / filter->times[job][ROUNDS / 2]);
-            }
-            printf(" delete / insert %.2f, each with its commit %.2f\n",
-                   counting->times[JOB_DELETE][ROUNDS / 2] /
-                       counting->times[JOB_INSERT][ROUNDS / 2],
-                   counting->times[JOB_DELETE_COMMIT][ROUNDS / 2] /
-                       counting->times[JOB_COMMIT][ROUNDS / 2]);
-        }
 }
 
 int main(int count, char **arguments) {
@@ -301,36 +233,29 @@ int main(int count, char **arguments) {
         for (int i = 0; i < subject_count; i++)
             measure_all(&subjects[i], round, making);
     printf("SQLite %s; ns, medians of %d rounds; ratios to the first line of each kind in "
-           "brackets\n\n",
+           "brackets\n\n| table | keys |",
            sqlite3_libversion(), ROUNDS);
-    printf("| table | keys |");
     for (int job = 0; job < JOBS; job++)
         printf(" %s |", JOB_NAMES[job]);
-    printf("\n|---|---:|");
-    for (int job = 0; job < JOBS; job++)
-        printf("---:|");
-    printf("\n");
-    const struct subject *first = NULL;
-    for (int i = 0; i < subject_count; i++) {
-        struct subject *subject = &subjects[i];
-        if (first == NULL || strcmp(first->kind, subject->kind) != 0)
+    printf("\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    const struct subject *first = subjects;
+    for (struct subject *subject = subjects; subject < subjects + subject_count; subject++) {
+        if (strcmp(first->kind, subject->kind) != 0)
             first = subject;
         printf("| %s | %.0e |", subject->kind, subject->keys);
         for (int job = 0; job < JOBS; job++) {
-            double *times = subject->times[job];
-            qsort(times, ROUNDS, sizeof(double), compare);
-            if ((job == JOB_ROW && subject->row == NULL) ||
-                ((job == JOB_DELETE || job == JOB_DELETE_COMMIT) && subject->take_out == NULL) ||
-                (job == JOB_COMMIT_MEMORY && subject->memory == NULL))
+            double time = median(subject->times[job], ROUNDS);
+            if (time == 0)
                 printf(" |");
             else
-                printf(" %.0f (%.2f) |", times[ROUNDS / 2],
-                       times[ROUNDS / 2] / first->times[job][ROUNDS / 2]);
+                printf(" %.0f (%.2f) |", time, time / first->times[job][ROUNDS / 2]);
         }
         printf("\n");
     }
-    compare_kinds(subjects, subject_count);
-    for (int i = 0; i < subject_count; i++)
-        close_subject(&subjects[i]);
+    for (struct subject *subject = subjects; subject < subjects + subject_count; subject++) {
+        remove_database(subject->database, subject->path);
+        if (subject->memory != NULL)
+            remove_database(subject->memory, subject->memory_path);
+    }
     return 0;
 }
