@@ -137,7 +137,7 @@ TEST_SUITES = \
         tests/runner/sqllogictest.py --load $(abspath $(WITHOUT_COPIES)) \
         $(wildcard tests/sql/table_*.test)' \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
-    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
+    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Tables Parsers Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'generations=$(PYTHON) tests/tables/generations_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
@@ -187,6 +187,7 @@ LONG_SUITES = \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \
+    'URLs and their parsers, more=COUNT=60000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
