@@ -4,13 +4,7 @@
  *
  * Databases are made in FOLDER and removed.
  *
- * First a table with generations=6 beside one without, capacity=200000 for each generation,
- * fpr=0.01. Five generations are full, and the newest one as well as the other
- * table half full. In turn, medians of nine rounds: the check of a key that is absent, inside a
- * read transaction, and INSERT OR IGNORE of a new key, inside a transaction that is rolled back.
- * Then the newest generation is filled up, and info tells bits and keys.
- *
- * Then EVENTS a day, evenly, for two days; is each seen for the first time within 24 hours? Of five
+ * EVENTS a day, evenly, for two days; is each seen for the first time within 24 hours? Of five
  * events one repeats one of the last 20 hours. A filter table with generations=6, rotated every
  * four hours, beside an ordinary table of keys and times with an index on the times, from which
  * every hour all older than 24 hours is deleted. Both take the events of an hour in turn, 1000 to a
@@ -22,7 +16,7 @@
  */
 #include "connection.h"
 
-enum { ROUNDS = 9, CHECKS = 100000, INSERTS = 20000, BATCH = 1000, HOURS = 48 };
+enum { BATCH = 1000, HOURS = 48 };
 
 static sqlite3 *open_database(char path[600], const char *folder, const char *name,
                               const char *extension) {
@@ -30,65 +24,6 @@ static sqlite3 *open_database(char path[600], const char *folder, const char *na
     sqlite3 *database = open_connection(path, extension);
     run(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-64000");
     return database;
-}
-
-enum { ONE, SIX, TABLES };
-
-static void fill(sqlite3 *database, sqlite3_stmt *insert, double keys) {
-    run(database, "BEGIN");
-    for (double done = 0; done < keys;)
-        done += step_with_key(insert, random_word());
-    run(database, "COMMIT");
-}
-
-static void cost(const char *extension, const char *folder, double capacity) {
-    sqlite3 *databases[TABLES];
-    sqlite3_stmt *checks[TABLES], *inserts[TABLES];
-    double check_times[TABLES][ROUNDS], insert_times[TABLES][ROUNDS];
-    char paths[TABLES][600], sql[200];
-    for (int i = 0; i < TABLES; i++) {
-        sqlite3 *database = databases[i] =
-            open_database(paths[i], folder, i == ONE ? "one" : "six", extension);
-        snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01%s)",
-                 capacity, i == ONE ? "" : ", generations=6");
-        run(database, sql);
-        checks[i] = prepare(database, "SELECT 1 FROM t WHERE key = ?");
-        inserts[i] = prepare(database, "INSERT OR IGNORE INTO t(key) VALUES (?)");
-        for (int full = 0; i == SIX && full < 5; full++) {
-            fill(database, inserts[i], capacity);
-            run(database, "INSERT INTO t(t) VALUES ('rotate')");
-        }
-        fill(database, inserts[i], capacity / 2);
-    }
-    for (int round = 0; round < ROUNDS; round++)
-        for (int i = 0; i < TABLES; i++) {
-            run(databases[i], "BEGIN; SELECT count(*) FROM t_data WHERE id = 0");
-            check_times[i][round] = measure(checks[i], CHECKS);
-            run(databases[i], "COMMIT; BEGIN IMMEDIATE");
-            insert_times[i][round] = measure(inserts[i], INSERTS);
-            run(databases[i], "ROLLBACK");
-        }
-    double check_one = median(check_times[ONE], ROUNDS);
-    double check_six = median(check_times[SIX], ROUNDS);
-    double insert_one = median(insert_times[ONE], ROUNDS);
-    double insert_six = median(insert_times[SIX], ROUNDS);
-    fill(databases[SIX], inserts[SIX], capacity - capacity / 2);
-    double bits = number(databases[SIX], "SELECT sum(json_extract(value, '$.bits')) FROM t, "
-                                         "json_each(json_extract(info, '$.layers'))");
-    double keys = number(databases[SIX], "SELECT sum(json_extract(value, '$.keys')) FROM t, "
-                                         "json_each(json_extract(info, '$.generations'))");
-    double layers = number(databases[SIX], "SELECT json_array_length(info, '$.layers') FROM t");
-    double rate = number(databases[SIX], "SELECT json_extract(info, '$.fpr') FROM t");
-    printf("## Six generations beside none, %.0f keys each\n\n", capacity);
-    printf("| work | without, ns | six, ns | ratio |\n|---|---:|---:|---:|\n");
-    printf("| check of an absent key | %.0f | %.0f | %.2f |\n", check_one, check_six,
-           check_six / check_one);
-    printf("| INSERT OR IGNORE of a new key | %.0f | %.0f | %.2f |\n\n", insert_one, insert_six,
-           insert_six / insert_one);
-    printf("Six full generations of 1 %%: %.2f bits a key, %.0f layers, expected rate %.3f %%.\n\n",
-           bits / keys, layers, 100 * rate);
-    for (int i = 0; i < TABLES; i++)
-        remove_database(databases[i], paths[i]);
 }
 
 struct subject {
@@ -99,7 +34,7 @@ struct subject {
     uint64_t wrong_old, wrong_new; /* new events taken for old ones, and the other way round */
 };
 
-enum { FILTER, ORDINARY };
+enum { FILTER, ORDINARY, TABLES };
 
 static bool is_repeated(uint64_t at) {
     return at > 1 && bench_mixed(at * BENCH_STEP) % 5 == 0;
@@ -215,7 +150,6 @@ int main(int count, char **arguments) {
         fprintf(stderr, "generations EXTENSION FOLDER EVENTS CSV\n");
         return 2;
     }
-    cost(arguments[1], arguments[2], 200000);
     day(arguments[1], arguments[2], (uint64_t)strtod(arguments[3], NULL), arguments[4]);
     return 0;
 }

@@ -119,9 +119,6 @@ for part; do
         $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
         largest=1e8
         [ -z "${QUICK:-}" ] || largest=1e7
-        memory= # with room for 2 GB, or none
-        [ ! -w /dev/shm ] || [ "$(df -Pk /dev/shm | awk 'NR == 2 {print $4}')" -lt 2000000 ] ||
-            memory=/dev/shm
         {
             begin_page "Filter tables" table.c
             cat <<'LEGEND'
@@ -129,11 +126,10 @@ for part; do
 `alone`: one check in a transaction of its own. `check`: the same inside one read transaction.
 `row`: what SQLite takes to read one stored row. `join`: checks of one statement for many keys.
 `insert` and `delete`: one key a statement inside a transaction. `commit`: an INSERT in a
-transaction of its own; `commit memory` the same without a disk. `16K` are pages of 16 KB, `64 MB`
-is the page cache.
+transaction of its own. `16K` are pages of 16 KB, `64 MB` is the page cache.
 
 LEGEND
-            $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest $memory
+            $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest
         } | tee $RESULTS/table.md
         ;;
     generations)

@@ -1,10 +1,9 @@
 /* What checks, inserts and deletes of a filter table cost, from 10^4 to 10^8 keys, against an exact
  * index, in one run.
  *
- *     table EXTENSION FOLDER [LARGEST [MEMORY]]
+ *     table EXTENSION FOLDER LARGEST
  *
- * LARGEST is 100000000 when left out; a database each is made in FOLDER and removed; MEMORY is a
- * folder of a file system in memory.
+ * A database each is made in FOLDER and removed.
  *
  * Keys are texts of 17 random hexadecimal digits. Tables of every size are filled first, through
  * the merge command with a filter built by bloom_agg, so that 10^8 keys take a minute. Then, in
@@ -26,8 +25,6 @@
  *   commit          a prepared INSERT of a new key in a transaction of its own; WAL,
  *                   synchronous=NORMAL
  *   delete commit   a prepared DELETE of each of these keys, likewise
- *   commit memory   commit with the database in MEMORY: what is left without a device, which must
- *                   write every page that was changed at the next checkpoint
  *
  * Every table has a database and a connection of its own, whose page cache holds all of it unless
  * said otherwise. "filter 16K" has pages of 16 KB, the others of 4 KB; "counting" has
@@ -48,23 +45,19 @@ enum job {
     JOB_INSERT_64,
     JOB_COMMIT,
     JOB_DELETE_COMMIT,
-    JOB_COMMIT_MEMORY,
     JOBS
 };
 
 static const char *const JOB_NAMES[JOBS] = {
-    "alone",  "check",        "row",    "join",          "insert",
-    "delete", "insert 64 MB", "commit", "delete commit", "commit memory"};
+    "alone", "check", "row", "join", "insert", "delete", "insert 64 MB", "commit", "delete commit"};
 
 struct subject {
     const char *kind;
     const char *layout; /* NULL for an index */
     int page_size;
     double keys;
-    char path[600], memory_path[600];
+    char path[600];
     sqlite3 *database;
-    sqlite3 *memory; /* a copy in memory; NULL when there is no place for it */
-    sqlite3_stmt *memory_insert;
     sqlite3_stmt *check, *insert, *join;
     sqlite3_stmt *row;      /* NULL for an index */
     sqlite3_stmt *take_out; /* NULL where keys cannot be deleted */
@@ -101,23 +94,17 @@ static int at_most_tenth(const struct subject *subject, int count) {
     return count < subject->keys / 10 ? count : (int)(subject->keys / 10);
 }
 
-static sqlite3 *open_subject(const struct subject *subject, char path[600], const char *folder,
-                             const char *extension) {
-    snprintf(path, 600, "%s/table_%s_%d_%.0e.db", folder,
-             subject->layout != NULL ? subject->layout : "index", subject->page_size,
-             subject->keys);
-    return open_connection(path, extension);
-}
-
 /* The table t of a database of its own, with so many keys. */
-static void make(struct subject *subject, const char *extension, const char *folder,
-                 const char *memory) {
+static void make(struct subject *subject, const char *extension, const char *folder) {
     /* A tenth more than it will ever hold. It does not grow: then its shape is that of bloom_agg.
      */
     int inserts = at_most_tenth(subject, INSERTS), commits = at_most_tenth(subject, COMMITS);
     double capacity = 1.1 * (subject->keys + ROUNDS * (2 * inserts + commits));
     char sql[1300];
-    sqlite3 *database = subject->database = open_subject(subject, subject->path, folder, extension);
+    snprintf(subject->path, sizeof subject->path, "%s/table_%s_%d_%.0e.db", folder,
+             subject->layout != NULL ? subject->layout : "index", subject->page_size,
+             subject->keys);
+    sqlite3 *database = subject->database = open_connection(subject->path, extension);
     snprintf(sql, sizeof sql, "PRAGMA page_size=%d;" SETTINGS, subject->page_size);
     run(database, sql);
     if (subject->layout != NULL)
@@ -133,14 +120,6 @@ static void make(struct subject *subject, const char *extension, const char *fol
                  "c ORDER BY key",
                  subject->keys);
     run(database, sql);
-    if (memory != NULL) {
-        subject->memory = open_subject(subject, subject->memory_path, memory, extension);
-        snprintf(sql, sizeof sql, "VACUUM INTO '%s'", subject->memory_path);
-        run(database, sql);
-        run(subject->memory, SETTINGS);
-        warm(subject->memory, subject->layout != NULL);
-        subject->memory_insert = prepare(subject->memory, INSERT);
-    }
     warm(database, subject->layout != NULL);
     snprintf(sql, sizeof sql,
              "CREATE TEMP TABLE absent AS " COUNT_TO
@@ -194,11 +173,6 @@ static void measure_all(struct subject *subject, int round, double making) {
     measure_changes(subject, round, making, inserts, JOB_INSERT, JOB_DELETE);
     run(database, "COMMIT;" CHECKPOINT);
     measure_changes(subject, round, making, commits, JOB_COMMIT, JOB_DELETE_COMMIT);
-    if (subject->memory != NULL) {
-        run(subject->memory, CHECKPOINT);
-        subject->times[JOB_COMMIT_MEMORY][round] =
-            measure(subject->memory_insert, commits) - making;
-    }
     run(database, CHECKPOINT "PRAGMA cache_size=-64000; BEGIN");
     measure(subject->insert, inserts / 2); /* the cache as it is then */
     subject->times[JOB_INSERT_64][round] = measure(subject->insert, inserts / 2) - making;
@@ -209,12 +183,11 @@ static void measure_all(struct subject *subject, int round, double making) {
 int main(int count, char **arguments) {
     static struct subject subjects[32];
     int subject_count = 0;
-    double largest = count > 3 ? atof(arguments[3]) : 1e8;
-    const char *memory = count > 4 ? arguments[4] : NULL;
-    if (count < 3) {
-        fputs("usage: table EXTENSION FOLDER [LARGEST [MEMORY]]\n", stderr);
+    if (count != 4) {
+        fputs("usage: table EXTENSION FOLDER LARGEST\n", stderr);
         return 2;
     }
+    double largest = atof(arguments[3]);
     static const struct subject KINDS[] = {
         {.kind = "filter", .layout = "blocked", .page_size = 4096, .keys = 1e8},
         {.kind = "filter 16K", .layout = "blocked", .page_size = 16384, .keys = 1e8},
@@ -227,7 +200,7 @@ int main(int count, char **arguments) {
             subjects[subject_count++].keys = keys;
         }
     for (int i = 0; i < subject_count; i++)
-        make(&subjects[i], arguments[1], arguments[2], memory);
+        make(&subjects[i], arguments[1], arguments[2]);
     double making = key_cost();
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < subject_count; i++)
@@ -237,7 +210,7 @@ int main(int count, char **arguments) {
            sqlite3_libversion(), ROUNDS);
     for (int job = 0; job < JOBS; job++)
         printf(" %s |", JOB_NAMES[job]);
-    printf("\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    printf("\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     const struct subject *first = subjects;
     for (struct subject *subject = subjects; subject < subjects + subject_count; subject++) {
         if (strcmp(first->kind, subject->kind) != 0)
@@ -252,10 +225,7 @@ int main(int count, char **arguments) {
         }
         printf("\n");
     }
-    for (struct subject *subject = subjects; subject < subjects + subject_count; subject++) {
-        remove_database(subject->database, subject->path);
-        if (subject->memory != NULL)
-            remove_database(subject->memory, subject->memory_path);
-    }
+    for (int i = 0; i < subject_count; i++)
+        remove_database(subjects[i].database, subjects[i].path);
     return 0;
 }
