@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, interface.c, sql_bench.py, bulk.py, table.c and generations.c.
+# floor.c, interface.c, sql_bench.py, bulk.py, table.c and generations.py.
 #
 #     sh tests/bench/run.sh [floor] [interface] [sql] [bulk] [table] [generations] [figures]
 #                           [charts]
@@ -133,13 +133,13 @@ LEGEND
         } | tee $RESULTS/table.md
         ;;
     generations)
-        $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/generations $BENCH/generations.c -lsqlite3
         events=1e6
         [ -z "${FULL:-}" ] || events=1e7
         {
-            begin_page "Generations" generations.c
+            begin_page "Generations" generations.py
             echo
-            $ALONE $BUILD/generations "./$LIBRARY" $BUILD $events $RESULTS/generations.csv
+            $ALONE "$PYTHON" $BENCH/generations.py "$LIBRARY" $BUILD $events \
+                $RESULTS/generations.csv
             printf '\n![size and error by the hour](generations.svg)\n'
         } | tee $RESULTS/generations.md
         ;;

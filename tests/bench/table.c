@@ -31,7 +31,14 @@
  * layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five rounds, in ns; what
  * making the key costs is taken off.
  */
-#include "connection.h"
+#include "keys.h"
+
+#include <sqlite3.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
 enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
 
@@ -70,6 +77,101 @@ struct subject {
 #define CHECKPOINT "PRAGMA wal_checkpoint(TRUNCATE);"
 #define INSERT "INSERT OR IGNORE INTO t(key) VALUES (?)"
 #define COUNT_TO "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+
+static void fail(sqlite3 *database, const char *what) {
+    fprintf(stderr, "%s: %s\n", what, sqlite3_errmsg(database));
+    exit(1);
+}
+
+static void run(sqlite3 *database, const char *sql) {
+    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail(database, sql);
+}
+
+static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
+        SQLITE_OK)
+        fail(database, sql);
+    return statement;
+}
+
+/* A new database at a path. */
+static sqlite3 *open_connection(const char *path, const char *extension) {
+    sqlite3 *database;
+    remove(path);
+    if (sqlite3_open(path, &database) != SQLITE_OK)
+        fail(database, path);
+    sqlite3_enable_load_extension(database, 1);
+    if (sqlite3_load_extension(database, extension, NULL, NULL) != SQLITE_OK)
+        fail(database, "load");
+    return database;
+}
+
+/* In ns. */
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* What random_word goes on from: whoever sets it back gets the same words again. */
+static uint64_t next_random = 1;
+
+static uint64_t random_word(void) {
+    return bench_mixed(next_random += BENCH_STEP);
+}
+
+/* Runs a statement once, and tells whether it gave or changed a row. */
+static bool step(sqlite3_stmt *statement) {
+    sqlite3 *database = sqlite3_db_handle(statement);
+    bool row = sqlite3_step(statement) == SQLITE_ROW || sqlite3_changes(database) > 0;
+    if (sqlite3_reset(statement) != SQLITE_OK)
+        fail(database, sqlite3_sql(statement));
+    return row;
+}
+
+/* Likewise with a key of 17 characters, of which there is one for each word. */
+static bool step_with_key(sqlite3_stmt *statement, uint64_t word) {
+    char key[32];
+    int length = snprintf(key, sizeof key, "k%016llx", (unsigned long long)word);
+    sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
+    return step(statement);
+}
+
+/* ns for each run of a statement with random keys. */
+static double measure(sqlite3_stmt *statement, int count) {
+    double start = now();
+    for (int i = 0; i < count; i++)
+        step_with_key(statement, random_word());
+    return (now() - start) / count;
+}
+
+static double number(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement = prepare(database, sql);
+    if (sqlite3_step(statement) != SQLITE_ROW)
+        fail(database, sql);
+    double result = sqlite3_column_double(statement, 0);
+    sqlite3_finalize(statement);
+    return result;
+}
+
+/* Removes the database of a connection, which stays open, with its statements, until the program
+ * ends. */
+static void remove_database(sqlite3 *database, const char *path) {
+    run(database, "PRAGMA journal_mode=DELETE");
+    remove(path);
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *times, size_t count) {
+    qsort(times, count, sizeof *times, compare);
+    return times[count / 2];
+}
 
 /* What making a key alone costs, so that it can be taken off. */
 static double key_cost(void) {

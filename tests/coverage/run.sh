@@ -46,7 +46,9 @@ for source in tests/library/*_test.c tests/faults/*_test.c; do
     esac
     # Every eighth fault, and one at each place, which reaches each line that reports a failure.
     set -- "$@" "$name=EVERY=8 bin/$name"
-    case $name in memory_test | refusal_test) set -- "$@" "$name by place=PLACES=1 bin/$name" ;; esac
+    case $name in
+    memory_test | refusal_test) set -- "$@" "$name by place=PLACES=1 bin/$name" ;;
+    esac
 done >commands
 echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/simulator" tests/simulator/*.c $linked \
     "-lsqlite3 -lpthread -lm" >>commands
