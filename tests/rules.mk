@@ -137,7 +137,7 @@ TEST_SUITES = \
         tests/runner/sqllogictest.py --load $(abspath $(WITHOUT_COPIES)) \
         $(wildcard tests/sql/table_*.test)' \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
-    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
+    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Tables Parsers Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
@@ -149,10 +149,8 @@ TEST_SUITES = \
     'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
-    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
+    'recipes=$(PYTHON) tests/documentation/recipes_test.py Recipes Demo' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
-    'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
-    'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
@@ -187,11 +185,14 @@ LONG_SUITES = \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \
+    'URLs and their parsers, more=COUNT=60000 $(PYTHON) tests/documentation/urls_test.py' \
+    'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
-    'options of SQLite=$(PYTHON) tests/hosts/options_test.py'
+    'options of SQLite=$(PYTHON) tests/hosts/options_test.py' \
+    'how a failure reads=$(PYTHON) tests/build/failure_test.py'
 
 # What goes through every case: make check runs it, CI does not.
 EXHAUSTIVE_SUITES = \

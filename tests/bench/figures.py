@@ -6,11 +6,10 @@
 reads what the other parts have written into the folder RESULTS and writes README.md and figures.csv
 there, of which charts.gnuplot draws figures.svg.
 """
-import csv
 import pathlib
 import sys
 
-from report import table, thousands, write_csv, write_lines
+from report import read_csv, table, thousands, write_csv, write_lines
 
 PAGES = [
     ("sql-3.40.1.md", "checking, building and sizes in SQL, beside an exact index"),
@@ -36,17 +35,14 @@ def number(text):
 
 def main(results):
     results = pathlib.Path(results)
-    with (results / "sql-3.40.1.csv").open() as file:
-        # nanoseconds a row, by section and case
-        cases = {(row["section"], row["case"]): float(row["seconds"]) * 1e9 / float(row["rows"])
-                 for row in csv.DictReader(file)}
-    with (results / "floor.csv").open() as file:
-        floor = {row["filter"]: float(row["median"]) for row in csv.DictReader(file)
-                 if (row["keys"], row["n"], row["p"], row["operation"])
-                 == ("hashes", "100000000", "0.01", "check mixed")}
-    with (results / "rate_by_fill.csv").open() as file:
-        rate, = (float(row["measured"]) for row in csv.DictReader(file)
-                 if (row["layout"], row["filled"]) == ("blocked", "1.00"))
+    # nanoseconds a row, by section and case
+    cases = {(row["section"], row["case"]): float(row["seconds"]) * 1e9 / float(row["rows"])
+             for row in read_csv(results / "sql-3.40.1.csv")}
+    floor = {row["filter"]: float(row["median"]) for row in read_csv(results / "floor.csv")
+             if (row["keys"], row["n"], row["p"], row["operation"])
+             == ("hashes", "100000000", "0.01", "check mixed")}
+    rate, = (float(row["measured"]) for row in read_csv(results / "rate_by_fill.csv")
+             if (row["layout"], row["filled"]) == ("blocked", "1.00"))
     bulk = {row[0]: number(row[1]) for row in read_table(results / "bulk.md")[1:]}
     (_, size, index_size, _), = (row for row in read_table(results / "sql-3.40.1.md")
                                  if row[0] == "10,000,000" and len(row) == 4)

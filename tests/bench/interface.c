@@ -8,14 +8,14 @@
  * sqlite_bloom_filter_check_many. 41 times each in turn asks the same keys, half of them in the
  * filter, in random order, and the shortest time of each counts: what else the machine does strikes
  * both, and can only lengthen a turn. What a call makes of its answer is added up, and must be the
- * same. With COUNT=1 it asks but once, for a program that counts instructions. */
+ * same. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "sqlite-bloom-filter.h"
 
 #include "filter/header.h"
 #include "filter/layouts/kernels/kernel.h"
-#include "../library/shorthand.h"
+#include "hash/murmur3.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -38,10 +38,6 @@ static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static uint64_t mixed(uint64_t number) {
-    return bloom_mix(number + 1);
 }
 
 static inline void hash_directly(const struct sqlite_bloom_key *key, bool is_text,
@@ -119,7 +115,7 @@ static const struct way {
 static void compare(const struct sample *sample, uint64_t size, bool is_text,
                     const struct way *way) {
     double direct = INFINITY, through = INFINITY;
-    for (int turn = 0; turn < (getenv("COUNT") != NULL ? 1 : TURNS); turn++) {
+    for (int turn = 0; turn < TURNS; turn++) {
         double begun = now();
         uint64_t one = way->direct(sample, is_text);
         double between = now();
@@ -136,6 +132,15 @@ static void compare(const struct sample *sample, uint64_t size, bool is_text,
            way->name, direct, through, through / direct);
 }
 
+/* text has room for URL_BYTES, and stays while the key is used. */
+static struct sqlite_bloom_key key_of(uint64_t number, bool is_text, char *text) {
+    if (!is_text)
+        return sqlite_bloom_integer_key((int64_t)number);
+    int length = snprintf(text, URL_BYTES, "http://host%" PRIu64 ".example/page/%" PRIu64,
+                          number % 1000, number);
+    return sqlite_bloom_text_key(text, (size_t)length);
+}
+
 /* Half of the keys are those that were added, the others are not. */
 static void measure(uint64_t size, bool is_text) {
     struct sample sample = {.keys = malloc(SAMPLE * sizeof *sample.keys)};
@@ -144,22 +149,11 @@ static void measure(uint64_t size, bool is_text) {
     if (sample.keys == NULL || texts == NULL ||
         sqlite_bloom_filter_new(&sample.filter, size, 0.01, NULL, NULL, problem) != 0)
         exit(1);
-    for (uint64_t i = 0; i < size; i++) {
-        char url[URL_BYTES];
-        int bytes =
-            snprintf(url, sizeof url, "http://host%" PRIu64 ".example/page/%" PRIu64, i % 1000, i);
-        sqlite_bloom_filter_add(sample.filter,
-                                is_text ? sqlite_bloom_text_key(url, (size_t)bytes)
-                                        : sqlite_bloom_integer_key((int64_t)i),
-                                problem);
-    }
+    for (uint64_t i = 0; i < size; i++)
+        sqlite_bloom_filter_add(sample.filter, key_of(i, is_text, texts), problem);
     for (size_t i = 0; i < SAMPLE; i++) {
-        uint64_t number = mixed(i) % size + (mixed(i) >> 63) * size;
-        char *text = texts + i * URL_BYTES;
-        int bytes = snprintf(text, URL_BYTES, "http://host%" PRIu64 ".example/page/%" PRIu64,
-                             number % 1000, number);
-        sample.keys[i] = is_text ? sqlite_bloom_text_key(text, (size_t)bytes)
-                                 : sqlite_bloom_integer_key((int64_t)number);
+        uint64_t word = bloom_mix(i + 1);
+        sample.keys[i] = key_of(word % size + (word >> 63) * size, is_text, texts + i * URL_BYTES);
     }
     const uint8_t *bytes = sqlite_bloom_filter_bytes(sample.filter, &length);
     if (!bloom_filter_read(&sample.shape, bytes, length, problem))

@@ -2,12 +2,12 @@
 """What the benchmarks have in common (databases, the state of the machine, tables) and the report
 of floor.c.
 
-    report.py SPEED.csv FILL.csv SPACE.csv HASH.csv RESULTS
+    report.py SPEED.csv FILL.csv SPACE.csv RESULTS
 
-reads what `floor speed`, `floor fill`, `floor space` and `floor hash` have printed and writes into
-the folder RESULTS: floor.csv and floor.md (all times, their ratios to libbloom's, the ratios that
-must hold) and the data of the three charts: rate_by_fill.csv (with the rate that theory predicts:
-for layout blocked from blocked_sizes.py, for layout classic (1 - e^(-k/c))^k at c bits per key),
+reads what `floor speed`, `floor fill` and `floor space` have printed and writes into the folder
+RESULTS: floor.csv and floor.md (all times, their ratios to libbloom's, the ratios that must hold)
+and the data of the three charts: rate_by_fill.csv (with the rate that theory predicts: for layout
+blocked from blocked_sizes.py, for layout classic (1 - e^(-k/c))^k at c bits per key),
 cost_by_size.csv and space.csv (with the bound of information theory, log2(1/p)).
 """
 
@@ -25,16 +25,17 @@ CALLS = ["", "batch ", "bulk "]  # 1, 32, 1024 keys a call
 OPERATIONS = [call + deed for deed in DEEDS for call in CALLS]
 # What must hold at p = 1 %, hashes given: operation, the other filter and its operation, at most so
 # many times its time. Ratios, since they hold on any machine; to RocksDB's when it was measured.
-FLOOR_MARKS = [(call + "check mixed", "blocked", call + "check absent", 1.15) for call in CALLS] + [
-    (operation, "RocksDB", operation, limit)
-    for operation, limit in (
-        ("check absent", 1.2),
-        ("check mixed", 1.2),
-        ("add", 1.0),
-        ("batch add", 1.0),
-        ("bulk add", 1.0),
-        ("batch check mixed", 1.0),
-        ("bulk check mixed", 1.0))]
+FLOOR_MARKS = [(call + "check mixed", "blocked", call + "check absent", 1.15) for call in CALLS]
+FLOOR_MARKS += [(operation, "RocksDB", operation, limit) for operation, limit in (
+    ("check absent", 1.2), ("check mixed", 1.2), ("add", 1.0), ("batch add", 1.0),
+    ("bulk add", 1.0), ("batch check mixed", 1.0), ("bulk check mixed", 1.0))]
+# Columns of cost_by_size.csv: title, filter, operation.
+COSTS = [("blocked check", "blocked", "check absent"),
+         ("blocked bulk check", "blocked", "bulk check absent"),
+         ("classic check", "classic", "check absent"),
+         ("libbloom check", "libbloom", "check absent"), ("blocked add", "blocked", "add"),
+         ("blocked bulk add", "blocked", "bulk add"), ("classic add", "classic", "add"),
+         ("libbloom add", "libbloom", "add")]
 
 
 def open_database(path, library, build, **settings):
@@ -47,7 +48,7 @@ def open_database(path, library, build, **settings):
     for file in (pathlib.Path(library), pathlib.Path(build) / "read_arguments.so"):
         load(str(file.resolve()))
     for name, value in settings.items():
-        list(connection.cursor().execute(f"PRAGMA {name.replace('__', '.')} = {value}"))
+        list(connection.cursor().execute(f"PRAGMA {name} = {value}"))
     return connection
 
 
@@ -63,8 +64,8 @@ def processor():
         lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    facts = dict(line.split(":", 1) for line in lines if ":" in line)
-    facts = {name.strip(): value.strip() for name, value in facts.items()}
+    facts = {name.strip(): value.strip()
+             for name, colon, value in (line.partition(":") for line in lines) if colon}
     if "model name" not in facts:
         return platform.machine()
     numbers = [f"{name} {facts[name]}" for name in ("cpu family", "model") if name in facts]
@@ -72,27 +73,25 @@ def processor():
 
 
 def cache_sizes():
-    sizes = []
-    for index in sorted(pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
-        if first_line(index / "type") != "Instruction":
-            sizes.append(f"L{first_line(index / 'level')} {first_line(index / 'size')}")
-    return ", ".join(sizes) or "not readable"
+    indexes = sorted(pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
+    return ", ".join(f"L{first_line(index / 'level')} {first_line(index / 'size')}"
+                     for index in indexes
+                     if first_line(index / "type") != "Instruction") or "not readable"
 
 
 def machine_state(more=()):
     """Markdown lines that say on what, with what and when was measured."""
     memory = first_line("/proc/meminfo").removeprefix("MemTotal:").strip()
-    compiler = subprocess.run(
-        [*os.environ.get("CC", "cc").split(), "--version"], capture_output=True, text=True)
+    compiler = subprocess.run([*os.environ.get("CC", "cc").split(), "--version"],
+                              capture_output=True, text=True, check=False)
     facts = [
         ("processor", processor()),
         ("cores", f"{os.cpu_count()}, of them used: 1"),
         ("caches", cache_sizes()),
         ("frequency governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         ("load average at the end", " ".join(first_line("/proc/loadavg").split()[:3])),
-        (
-            "memory",
-            f"{memory}, huge pages: {first_line('/sys/kernel/mm/transparent_hugepage/enabled')}"),
+        ("memory",
+         f"{memory}, huge pages: {first_line('/sys/kernel/mm/transparent_hugepage/enabled')}"),
         ("system", f"{platform.system()} {platform.machine()}"),
         ("compiler", f"{compiler.stdout.splitlines()[0]}, {os.environ.get('CFLAGS', '-O2 -g')}"),
         *more,
@@ -108,6 +107,11 @@ def table(heads, rows):
 
 def write_lines(path, lines):
     pathlib.Path(path).write_text("\n".join(lines) + "\n")
+
+
+def read_csv(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def write_csv(path, heads, rows):
@@ -131,23 +135,15 @@ class Floor:
     """The lines of `floor speed`: the median of (keys, n, p, filter, operation)."""
 
     def __init__(self, path):
-        with open(path, newline="") as file:
-            self.values = {
-                (
-                    row["keys"],
-                    int(row["n"]),
-                    float(row["p"]),
-                    row["filter"],
-                    row["operation"]): float(row["median"])
-                for row in csv.DictReader(file)}
+        self.values = {(row["keys"], int(row["n"]), float(row["p"]), row["filter"],
+                        row["operation"]): float(row["median"]) for row in read_csv(path)}
         self.sizes = sorted({key[1] for key in self.values})
         self.rates = sorted({key[2] for key in self.values}, reverse=True)
         self.filters = list(dict.fromkeys(key[3] for key in self.values))
-    def get(self, keys, size, rate, name, operation):
-        return self.values.get((keys, size, rate, name, operation))
 
     def cells(self, keys, rate, name, operation):
-        values = [self.get(keys, size, rate, name, operation) for size in self.sizes]
+        """By size; None when there is none."""
+        values = [self.values.get((keys, size, rate, name, operation)) for size in self.sizes]
         return values if any(value is not None for value in values) else None
 
     def time_table(self, keys, rate):
@@ -169,13 +165,11 @@ class Floor:
         rows = []
         for rate in self.rates:
             for name in self.filters:
-                if name.endswith(" direct"):
-                    continue
                 for keys in ("hashes", "URLs"):
-                    bits = self.cells(keys, rate, name, "bits per key")
                     measured = self.cells(keys, rate, name, "rate")
                     if measured:
-                        rows.append([f"{rate:.1%}", name, keys, f"{[b for b in bits if b][-1]:.2f}",
+                        *_, bits = filter(None, self.cells(keys, rate, name, "bits per key"))
+                        rows.append([f"{rate:.1%}", name, keys, f"{bits:.2f}",
                                      *(f"{value:.4%}" if value else "-" for value in measured)])
         return table(
             ["p asked for", "filter", "keys", "bits per key", *map(thousands, self.sizes)], rows)
@@ -183,123 +177,45 @@ class Floor:
     def marks(self):
         rows = []
         for operation, other, theirs, limit in FLOOR_MARKS:
-            for size in self.sizes:
-                ours = self.get("hashes", size, 0.01, "blocked", operation)
-                value = self.get("hashes", size, 0.01, other, theirs)
-                if value is not None:
-                    of = theirs if other == "blocked" else f"{other}, {theirs}"
-                    rows.append(
-                        [
-                            operation, of,
-                            thousands(size),
-                            f"{limit:.2f}",
-                            f"{ours / value:.2f}",
-                            "yes" if ours <= limit * value else "**no**"])
+            ours = self.cells("hashes", 0.01, "blocked", operation)
+            values = self.cells("hashes", 0.01, other, theirs) or []
+            of = theirs if other == "blocked" else f"{other}, {theirs}"
+            rows += [[operation, of, thousands(size), f"{limit:.2f}", f"{our / value:.2f}",
+                      "yes" if our <= limit * value else "**no**"]
+                     for size, our, value in zip(self.sizes, ours, values)]
         return table(["work", "against", "n", "at most, times", "measured", "holds"], rows)
 
-    def report(self, fill, hashes):
+    def report(self, fill):
+        filled = [[row["layout"], f"{float(row['filled']):.0%}",
+                   *(f"{float(row[name]):.4%}" for name in ("measured", "predicted", "from bits"))]
+                  for row in fill if round(float(row["filled"]) * 10) in (2, 5, 8, 10, 12, 15, 20)]
         lines = [
-            "# The filter library alone",
-            "",
-            (
-                "Made by `make bench`. What was measured and how: the comment of"
-                " `tests/bench/floor.c`. Times are medians, in nanoseconds per key."),
-            "",
-            *machine_state(),
-            "",
-            "## Goals",
-            "",
-            (
-                "Hashes given, p = 1 %; ratios of medians of one run. With `make bench"
-                " PEERS=FOLDER` RocksDB's filter is among them."),
-            "",
-            *self.marks(),
-            "",
-            (
-                "`add` is one key a call, `batch` 32, `bulk` 1024; `direct` is a kernel called"
-                " without the layout before it; RocksDB is its FastLocalBloom with as many bits,"
-                " libfilter its split block filter. Beyond the caches a batch of 32 waits for"
-                " memory about once, whoever asks it, so that there both are level.")]
-        for keys, heading in (
-            ("hashes", "hashes given"),
-            ("URLs", "URLs of 60 to 80 bytes, hashed"),
-        ):
+            "# The filter library alone", "",
+            "Made by `make bench`. What was measured and how: the comment of"
+            " `tests/bench/floor.c`. Times are medians, in nanoseconds per key.", "",
+            *machine_state(), "",
+            "## Goals", "",
+            "Hashes given, p = 1 %; ratios of medians of one run. With `make bench PEERS=FOLDER`"
+            " RocksDB's filter is among them.", "",
+            *self.marks(), "",
+            "`add` is one key a call, `batch` 32, `bulk` 1024; RocksDB is its FastLocalBloom with"
+            " as many bits, libfilter its split block filter. Beyond the caches a batch of 32"
+            " waits for memory about once, whoever asks it, so that there both are level."]
+        for keys, heading in (("hashes", "hashes given"),
+                              ("URLs", "URLs of 60 to 80 bytes, hashed")):
             for rate in self.rates:
                 lines += ["", f"## p = {rate:.1%}, {heading}", "", *self.time_table(keys, rate)]
-        lines += [
-            "",
-            "## The rate that was asked for, and the rate measured",
-            "",
-            (
-                "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01"
-                " percentage points and 0.1 % by 0.0032 (one standard deviation)."),
-            "",
-            *self.rate_table(),
-            "",
-            "## What the hash costs",
-            "",
-            (
-                "Of keys in cache. MurmurHash3 is kept all the same: filters are exchanged with"
-                " Guava and others that have it, and what is stored must be found again."),
-            "",
-            *hash_table(hashes),
-            "",
-            "## As a filter fills",
-            "",
-            "A filter for 1,000,000 keys at p = 1 %; `from bits` is what `bloom_fpr` returns.",
-            "",
-            *table(
-                ["layout", "filled", "measured", "predicted", "from bits"],
-                [
-                    [
-                        row["layout"],
-                        f"{float(row['filled']):.0%}",
-                        *(
-                            f"{float(row[name]):.4%}"
-                            for name in ("measured", "predicted", "from bits"))]
-                    for row in fill
-                    if round(float(row["filled"]) * 10) in (2, 5, 8, 10, 12, 15, 20)]),
-            "",
-            "![rate against fill](rate_by_fill.svg)",
-            "",
-            "![cost against size](cost_by_size.svg)",
-            "",
+        return lines + [
+            "", "## The rate that was asked for, and the rate measured", "",
+            "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01"
+            " percentage points and 0.1 % by 0.0032 (one standard deviation).", "",
+            *self.rate_table(), "",
+            "## As a filter fills", "",
+            "A filter for 1,000,000 keys at p = 1 %; `from bits` is what `bloom_fpr` returns.", "",
+            *table(["layout", "filled", "measured", "predicted", "from bits"], filled), "",
+            "![rate against fill](rate_by_fill.svg)", "",
+            "![cost against size](cost_by_size.svg)", "",
             "![space against rate](space.svg)"]
-        return lines
-
-    def cost_by_size(self):
-        columns = [
-            ("blocked check", "blocked", "check absent"),
-            ("blocked bulk check", "blocked", "bulk check absent"),
-            ("classic check", "classic", "check absent"),
-            ("libbloom check", "libbloom", "check absent"),
-            ("blocked add", "blocked", "add"),
-            ("blocked bulk add", "blocked", "bulk add"),
-            ("classic add", "classic", "add"),
-            ("libbloom add", "libbloom", "add")]
-        rows = [
-            [
-                size,
-                *(
-                    self.get("hashes", size, 0.01, name, operation)
-                    for _, name, operation in columns)]
-            for size in self.sizes]
-        return ["n", *(title for title, _, _ in columns)], rows
-
-
-def hash_table(rows):
-    kinds = list(dict.fromkeys(row["keys"] for row in rows))
-    times = {(row["keys"], row["hash"]): float(row["median"]) for row in rows}
-    cells = []
-    for kind in kinds:
-        ours, theirs = times[kind, "MurmurHash3"], times.get((kind, "XXH3"))
-        cells.append(
-            [
-                kind,
-                f"{ours:.1f}",
-                f"{theirs:.1f}" if theirs else "-",
-                f"{ours / theirs:.1f}" if theirs else "-"])
-    return table(["ns per key", "MurmurHash3", "XXH3", "ratio"], cells)
 
 
 def predicted_rate(layout, hashes, bits_per_key):
@@ -311,37 +227,24 @@ def predicted_rate(layout, hashes, bits_per_key):
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def main(speed, fill_path, space_path, hash_path, results):
+def main(speed, fill_path, space_path, results):
     results = pathlib.Path(results)
-    floor = Floor(speed)
+    floor, fill, space = Floor(speed), read_csv(fill_path), read_csv(space_path)
     (results / "floor.csv").write_text(pathlib.Path(speed).read_text())
-    with open(fill_path, newline="") as file:
-        fill = list(csv.DictReader(file))
     for row in fill:
-        row["predicted"] = (
-            f"{predicted_rate(row['layout'], int(row['hashes']), float(row['bits per key'])):.7f}")
+        rate = predicted_rate(row["layout"], int(row["hashes"]), float(row["bits per key"]))
+        row["predicted"] = f"{rate:.7f}"
     write_csv(results / "rate_by_fill.csv", list(fill[0]), [row.values() for row in fill])
-    write_csv(results / "cost_by_size.csv", *floor.cost_by_size())
-    with open(space_path, newline="") as file:
-        rows = list(csv.DictReader(file))
-    write_csv(
-        results / "space.csv",
-        ["p", "blocked", "classic", "bound", "fuse", "counting"],
-        [
-            [
-                row["p"],
-                row["blocked"],
-                row["classic"],
-                f"{-math.log2(float(row['p'])):.4f}",
-                row["fuse"],
-                row["counting"]]
-            for row in rows])
-    with open(hash_path, newline="") as file:
-        hashes = list(csv.DictReader(file))
-    write_lines(results / "floor.md", floor.report(fill, hashes))
+    costs = [floor.cells("hashes", 0.01, name, operation) for _, name, operation in COSTS]
+    write_csv(results / "cost_by_size.csv", ["n", *(title for title, *_ in COSTS)],
+              zip(floor.sizes, *costs))
+    write_csv(results / "space.csv", ["p", "blocked", "classic", "bound", "fuse", "counting"],
+              [[row["p"], row["blocked"], row["classic"], f"{-math.log2(float(row['p'])):.4f}",
+                row["fuse"], row["counting"]] for row in space])
+    write_lines(results / "floor.md", floor.report(fill))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 6:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -1,23 +1,21 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, interface.c, sql_bench.py, bulk.py, table.c and generations.c.
+# floor.c, interface.c, sql_bench.py, bulk.py, table.c and generations.py.
 #
 #     sh tests/bench/run.sh [floor] [interface] [sql] [bulk] [table] [generations] [figures]
 #                           [charts]
 #
 # Nothing named: all.
 #
-# QUICK=1       filters of at most 10 million keys in floor, instead of 100 million
+# QUICK=1       filters of at most 10 million keys in floor and table, instead of 100 million
 # FULL=1        10 million keys or events in sql and generations, instead of 2 and 1 million
-# NEWEST=1      sql a second time, with the newest apsw of PyPI, which brings a newer SQLite along
 # PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in
 #               FOLDER/rocksdb and FOLDER/libfilter, as `git clone` makes them (of RocksDB the
 #               folders util, port and include suffice); needs a compiler for C++20, CXX
 #
-# What is not there is skipped and says so. XXH3 stands beside our hash when <xxhash.h> is installed
-# (Debian: libxxhash-dev). CC, CFLAGS, PYTHON, LIBRARY (bloom.so) and OBJECTS (what it is linked
-# from) come from the Makefile.
+# What is not there is skipped and says so. CC, CFLAGS, PYTHON, LIBRARY (bloom.so) and OBJECTS (what
+# it is linked from) come from the Makefile.
 set -eu
 
 # The system's Python, which sees the modules of the system's packages; another one in front of it
@@ -25,7 +23,7 @@ set -eu
 [ -n "${PYTHON:-}" ] || [ ! -x /usr/bin/python3 ] || PYTHON=/usr/bin/python3
 : "${CC:=cc}" "${CFLAGS:=-O2 -g}" "${PYTHON:=python3}" "${LIBRARY:=bloom.so}"
 # sqlite-bloom-filter.o lies there, too, once a unit test was built for speed.
-: "${OBJECTS:=$(find build/loadable -name '*.o')}"
+: "${OBJECTS:=$(find build/loadable -name '*.o' ! -name sqlite-bloom-filter.o)}"
 export CC CFLAGS
 BENCH=tests/bench
 RESULTS=$BENCH/results
@@ -34,9 +32,10 @@ WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
 [ $# -gt 0 ] || set -- floor interface sql bulk table generations figures charts
 
-# includes HEADER: whether the compiler finds it.
-includes() {
-    printf '#include <stdio.h>\n#include <%s>\n' "$1" | $CC -E - >/dev/null 2>&1
+# need COMMAND PACKAGE: ends with the name of the package when the command fails.
+need() {
+    eval "$1" >/dev/null 2>&1 ||
+        { echo "make bench needs more packages: sudo apt-get install $2" >&2; exit 1; }
 }
 
 # begin_page TITLE SOURCE: how a page of results begins.
@@ -47,52 +46,37 @@ begin_page() {
 print("\n".join(machine_state()))')
 }
 
-missing=
-includes bloom.h || missing="$missing libbloom-dev"
-includes sqlite3ext.h || missing="$missing libsqlite3-dev"
-command -v gnuplot >/dev/null || missing="$missing gnuplot-nox"
-"$PYTHON" -c 'import apsw' 2>/dev/null || missing="$missing python3-apsw"
-if [ -n "$missing" ]; then
-    echo "make bench needs more packages: sudo apt-get install$missing" >&2
-    exit 1
-fi
+# The filters that floor compares with: others' sources are compiled without our warnings, and, as
+# their own builds do, for this very processor.
+build_floor() {
+    need "echo '#include <bloom.h>' | $CC -E -" libbloom-dev
+    rm -f $BUILD/floor_*.o
+    with=
+    $COMPILE -c -o $BUILD/floor_libbloom.o $BENCH/floor_libbloom.c
+    if [ -f "${PEERS:-}/rocksdb/util/bloom_impl.h" ]; then
+        ${CXX:-c++} $CFLAGS -std=c++20 -march=native -DROCKSDB_PLATFORM_POSIX -DOS_LINUX \
+            -I"$PEERS/rocksdb" -I"$PEERS/rocksdb/include" \
+            -c -o $BUILD/floor_rocksdb.o $BENCH/floor_rocksdb.cc
+        with="$with -DFLOOR_ROCKSDB"
+    else
+        echo "skipped: RocksDB's filter, for want of ${PEERS:-PEERS}/rocksdb/util/bloom_impl.h" >&2
+    fi
+    if [ -f "${PEERS:-}/libfilter/c/include/filter/block.h" ]; then
+        libfilter="$PEERS/libfilter/c"
+        for source in $BENCH/floor_libfilter.c "$libfilter/lib/block.c" \
+            "$libfilter/lib/memory.c" "$libfilter/lib/util.c"; do
+            $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" -I$BENCH \
+                -c -o "$BUILD/floor_libfilter_$(basename "$source" .c).o" "$source"
+        done
+        with="$with -DFLOOR_LIBFILTER"
+    else
+        echo "skipped: libfilter's, for want of ${PEERS:-PEERS}/libfilter/c/include" >&2
+    fi
+    $COMPILE -Iext $with -o $BUILD/floor $BENCH/floor.c $BUILD/floor_*.o $OBJECTS -lbloom -lm
+}
 
+need "$PYTHON -c 'import apsw'" python3-apsw
 mkdir -p $BUILD $RESULTS
-# What floor compares with, in floor_NAME.c; others' sources are compiled without our warnings, and,
-# as their own builds do, for this very processor.
-rm -f $BUILD/floor_*.o
-with=
-$COMPILE -c -o $BUILD/floor_libbloom.o $BENCH/floor_libbloom.c
-if includes xxhash.h; then
-    $COMPILE -c -o $BUILD/floor_xxhash.o $BENCH/floor_xxhash.c
-    with="$with -DFLOOR_XXHASH"
-else
-    echo "skipped: XXH3, since <xxhash.h> is not installed (Debian: libxxhash-dev)" >&2
-fi
-if [ -f "${PEERS:-}/rocksdb/util/bloom_impl.h" ]; then
-    ${CXX:-c++} $CFLAGS -std=c++20 -march=native -DROCKSDB_PLATFORM_POSIX -DOS_LINUX \
-        -I"$PEERS/rocksdb" -I"$PEERS/rocksdb/include" \
-        -c -o $BUILD/floor_rocksdb.o $BENCH/floor_rocksdb.cc
-    with="$with -DFLOOR_ROCKSDB"
-else
-    echo "skipped: RocksDB's filter, for want of ${PEERS:-PEERS}/rocksdb/util/bloom_impl.h" >&2
-fi
-if [ -f "${PEERS:-}/libfilter/c/include/filter/block.h" ]; then
-    libfilter="$PEERS/libfilter/c"
-    for source in $BENCH/floor_libfilter.c "$libfilter/lib/block.c" "$libfilter/lib/memory.c" \
-        "$libfilter/lib/util.c"; do
-        object=$BUILD/floor_libfilter_$(basename "$source" .c).o
-        $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" -I$BENCH \
-            -c -o "$object" "$source"
-    done
-    with="$with -DFLOOR_LIBFILTER"
-else
-    echo "skipped: libfilter's filter, for want of" \
-        "${PEERS:-PEERS}/libfilter/c/include/filter/block.h" >&2
-fi
-$COMPILE -Iext $with -o $BUILD/floor $BENCH/floor.c $BUILD/floor_*.o $OBJECTS -lbloom -lm
-$COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
-$COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/generations $BENCH/generations.c -lsqlite3
 $COMPILE -shared -o $BUILD/read_arguments.so $BENCH/read_arguments.c
 
 # One core, where that can be asked for: a program that is moved to another finds its caches cold.
@@ -105,18 +89,15 @@ for part; do
     echo "== $part"
     case $part in
     floor)
+        build_floor
         sizes="1e5 1e6 1e7"
         [ -n "${QUICK:-}" ] || sizes="$sizes 1e8"
-        # shellcheck disable=SC2086 # words are meant
         $ALONE $BUILD/floor speed $sizes >$BUILD/speed.csv
         $ALONE $BUILD/floor fill >$BUILD/fill.csv
         $BUILD/floor space >$BUILD/space.csv
-        $ALONE $BUILD/floor hash >$BUILD/hash.csv
-        "$PYTHON" $BENCH/report.py $BUILD/speed.csv $BUILD/fill.csv $BUILD/space.csv \
-            $BUILD/hash.csv $RESULTS
+        "$PYTHON" $BENCH/report.py $BUILD/speed.csv $BUILD/fill.csv $BUILD/space.csv $RESULTS
         ;;
     interface)
-        # shellcheck disable=SC2086 # words are meant
         $COMPILE -fvisibility=hidden -Iext -o $BUILD/interface $BENCH/interface.c \
             ext/sqlite-bloom-filter.c $OBJECTS -lm
         {
@@ -128,23 +109,16 @@ for part; do
     bulk)
         {
             begin_page 'Many rows into a filter table' bulk.py
-            # shellcheck disable=SC2086 # words are meant
             $ALONE "$PYTHON" $BENCH/bulk.py "$LIBRARY" $BUILD
         } | tee $RESULTS/bulk.md
         ;;
     sql)
-        $ALONE "$PYTHON" $BENCH/sql_bench.py --library "$LIBRARY" ${FULL:+--full}
-        if [ -n "${NEWEST:-}" ]; then
-            [ -d $BUILD/apsw ] || "$PYTHON" -m pip install --quiet --target $BUILD/apsw apsw
-            PYTHONPATH=$BUILD/apsw $ALONE "$PYTHON" $BENCH/sql_bench.py --library "$LIBRARY"
-        fi
+        $ALONE "$PYTHON" $BENCH/sql_bench.py "$LIBRARY" $BUILD $RESULTS ${FULL:+10000000}
         ;;
     table)
+        $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
         largest=1e8
         [ -z "${QUICK:-}" ] || largest=1e7
-        memory= # with room for 2 GB, or none
-        [ ! -w /dev/shm ] || [ "$(df -Pk /dev/shm | awk 'NR == 2 {print $4}')" -lt 2000000 ] ||
-            memory=/dev/shm
         {
             begin_page "Filter tables" table.c
             cat <<'LEGEND'
@@ -152,21 +126,20 @@ for part; do
 `alone`: one check in a transaction of its own. `check`: the same inside one read transaction.
 `row`: what SQLite takes to read one stored row. `join`: checks of one statement for many keys.
 `insert` and `delete`: one key a statement inside a transaction. `commit`: an INSERT in a
-transaction of its own; `commit memory` the same without a disk. `16K` are pages of 16 KB, `64 MB`
-is the page cache.
+transaction of its own. `16K` are pages of 16 KB, `64 MB` is the page cache.
 
 LEGEND
-            $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest $memory
+            $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest
         } | tee $RESULTS/table.md
         ;;
     generations)
         events=1e6
         [ -z "${FULL:-}" ] || events=1e7
         {
-            begin_page "Generations" generations.c
+            begin_page "Generations" generations.py
             echo
-            $ALONE $BUILD/generations cost "./$LIBRARY" $BUILD
-            $ALONE $BUILD/generations day "./$LIBRARY" $BUILD $events $RESULTS/generations.csv
+            $ALONE "$PYTHON" $BENCH/generations.py "$LIBRARY" $BUILD $events \
+                $RESULTS/generations.csv
             printf '\n![size and error by the hour](generations.svg)\n'
         } | tee $RESULTS/generations.md
         ;;
@@ -174,6 +147,7 @@ LEGEND
         "$PYTHON" $BENCH/figures.py $RESULTS
         ;;
     charts)
+        need "command -v gnuplot" gnuplot-nox
         (cd $RESULTS && gnuplot ../charts.gnuplot)
         ;;
     *)

@@ -1,10 +1,9 @@
 /* What checks, inserts and deletes of a filter table cost, from 10^4 to 10^8 keys, against an exact
  * index, in one run.
  *
- *     table EXTENSION FOLDER [LARGEST [MEMORY]]
+ *     table EXTENSION FOLDER LARGEST
  *
- * LARGEST is 100000000 when left out; a database each is made in FOLDER and removed; MEMORY is a
- * folder of a file system in memory.
+ * A database each is made in FOLDER and removed.
  *
  * Keys are texts of 17 random hexadecimal digits. Tables of every size are filled first, through
  * the merge command with a filter built by bloom_agg, so that 10^8 keys take a minute. Then, in
@@ -26,45 +25,152 @@
  *   commit          a prepared INSERT of a new key in a transaction of its own; WAL,
  *                   synchronous=NORMAL
  *   delete commit   a prepared DELETE of each of these keys, likewise
- *   commit memory   commit with the database in MEMORY: what is left without a device, which must
- *                   write every page that was changed at the next checkpoint
  *
  * Every table has a database and a connection of its own, whose page cache holds all of it unless
  * said otherwise. "filter 16K" has pages of 16 KB, the others of 4 KB; "counting" has
  * layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five rounds, in ns; what
  * making the key costs is taken off.
  */
-#include "connection.h"
+#include "keys.h"
+
+#include <sqlite3.h>
 
 #include <stdbool.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
 enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
 
-/* ns for each execution of a statement with one random key. */
-static double measure(sqlite3_stmt *statement, int count) {
+enum job {
+    JOB_ALONE,
+    JOB_CHECK,
+    JOB_ROW,
+    JOB_JOIN,
+    JOB_INSERT,
+    JOB_DELETE,
+    JOB_INSERT_64,
+    JOB_COMMIT,
+    JOB_DELETE_COMMIT,
+    JOBS
+};
+
+static const char *const JOB_NAMES[JOBS] = {
+    "alone", "check", "row", "join", "insert", "delete", "insert 64 MB", "commit", "delete commit"};
+
+struct subject {
+    const char *kind;
+    const char *layout; /* NULL for an index */
+    int page_size;
+    double keys;
+    char path[600];
+    sqlite3 *database;
+    sqlite3_stmt *check, *insert, *join;
+    sqlite3_stmt *row;      /* NULL for an index */
+    sqlite3_stmt *take_out; /* NULL where keys cannot be deleted */
+    uint64_t chunks;
+    double times[JOBS][ROUNDS]; /* none is 0 but of what is not measured */
+};
+
+#define CACHE_ALL "PRAGMA cache_size=-2000000"
+#define SETTINGS "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;" CACHE_ALL
+#define CHECKPOINT "PRAGMA wal_checkpoint(TRUNCATE);"
+#define INSERT "INSERT OR IGNORE INTO t(key) VALUES (?)"
+#define COUNT_TO "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+
+static void fail(sqlite3 *database, const char *what) {
+    fprintf(stderr, "%s: %s\n", what, sqlite3_errmsg(database));
+    exit(1);
+}
+
+static void run(sqlite3 *database, const char *sql) {
+    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail(database, sql);
+}
+
+static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
+        SQLITE_OK)
+        fail(database, sql);
+    return statement;
+}
+
+/* A new database at a path. */
+static sqlite3 *open_connection(const char *path, const char *extension) {
+    sqlite3 *database;
+    remove(path);
+    if (sqlite3_open(path, &database) != SQLITE_OK)
+        fail(database, path);
+    sqlite3_enable_load_extension(database, 1);
+    if (sqlite3_load_extension(database, extension, NULL, NULL) != SQLITE_OK)
+        fail(database, "load");
+    return database;
+}
+
+/* In ns. */
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* What random_word goes on from: whoever sets it back gets the same words again. */
+static uint64_t next_random = 1;
+
+static uint64_t random_word(void) {
+    return bench_mixed(next_random += BENCH_STEP);
+}
+
+/* Runs a statement once, and tells whether it gave or changed a row. */
+static bool step(sqlite3_stmt *statement) {
+    sqlite3 *database = sqlite3_db_handle(statement);
+    bool row = sqlite3_step(statement) == SQLITE_ROW || sqlite3_changes(database) > 0;
+    if (sqlite3_reset(statement) != SQLITE_OK)
+        fail(database, sqlite3_sql(statement));
+    return row;
+}
+
+/* Likewise with a key of 17 characters, of which there is one for each word. */
+static bool step_with_key(sqlite3_stmt *statement, uint64_t word) {
     char key[32];
+    int length = snprintf(key, sizeof key, "k%016llx", (unsigned long long)word);
+    sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
+    return step(statement);
+}
+
+/* ns for each run of a statement with random keys. */
+static double measure(sqlite3_stmt *statement, int count) {
     double start = now();
-    for (int i = 0; i < count; i++) {
-        int length = snprintf(key, sizeof key, "k%016llx", (unsigned long long)random_word());
-        sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
-        sqlite3_step(statement);
-        if (sqlite3_reset(statement) != SQLITE_OK)
-            fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
-    }
+    for (int i = 0; i < count; i++)
+        step_with_key(statement, random_word());
     return (now() - start) / count;
 }
 
-/* Likewise, of a random number below limit. */
-static double measure_number(sqlite3_stmt *statement, int count, uint64_t limit) {
-    double start = now();
-    for (int i = 0; i < count; i++) {
-        sqlite3_bind_int64(statement, 1, (sqlite3_int64)(random_word() % limit));
-        sqlite3_step(statement);
-        if (sqlite3_reset(statement) != SQLITE_OK)
-            fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
-    }
-    return (now() - start) / count;
+static double number(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement = prepare(database, sql);
+    if (sqlite3_step(statement) != SQLITE_ROW)
+        fail(database, sql);
+    double result = sqlite3_column_double(statement, 0);
+    sqlite3_finalize(statement);
+    return result;
+}
+
+/* Removes the database of a connection, which stays open, with its statements, until the program
+ * ends. */
+static void remove_database(sqlite3 *database, const char *path) {
+    run(database, "PRAGMA journal_mode=DELETE");
+    remove(path);
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *times, size_t count) {
+    qsort(times, count, sizeof *times, compare);
+    return times[count / 2];
 }
 
 /* What making a key alone costs, so that it can be taken off. */
@@ -78,49 +184,10 @@ static double key_cost(void) {
     return (now() - start) / CHECKS;
 }
 
-enum job {
-    JOB_ALONE,
-    JOB_CHECK,
-    JOB_ROW,
-    JOB_JOIN,
-    JOB_INSERT,
-    JOB_DELETE,
-    JOB_INSERT_64,
-    JOB_COMMIT,
-    JOB_DELETE_COMMIT,
-    JOB_COMMIT_MEMORY,
-    JOBS
-};
-
-static const char *const JOB_NAMES[JOBS] = {
-    "alone",  "check",        "row",    "join",          "insert",
-    "delete", "insert 64 MB", "commit", "delete commit", "commit memory"};
-
-struct subject {
-    const char *kind;
-    const char *layout; /* NULL for an index */
-    int page_size;
-    double keys;
-    char path[600], memory_path[600];
-    sqlite3 *database;
-    sqlite3 *memory; /* a copy in memory; NULL when there is no place for it */
-    sqlite3_stmt *memory_insert;
-    sqlite3_stmt *check, *insert, *join;
-    sqlite3_stmt *row;      /* NULL for an index */
-    sqlite3_stmt *take_out; /* NULL where keys cannot be deleted */
-    uint64_t chunks;
-    double times[JOBS][ROUNDS];
-};
-
-#define CACHE_ALL "PRAGMA cache_size=-2000000"
-
-#define SETTINGS "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;" CACHE_ALL
-#define INSERT "INSERT OR IGNORE INTO t(key) VALUES (?)"
-
 /* All pages into the connection's cache, and the log into the file. */
 static void warm(sqlite3 *database, bool filter) {
-    run(database, filter ? "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(data)) FROM t_data"
-                         : "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(key)) FROM t");
+    run(database, filter ? CHECKPOINT "SELECT sum(length(data)) FROM t_data"
+                         : CHECKPOINT "SELECT sum(length(key)) FROM t");
 }
 
 /* How many keys a round inserts, at most: a tenth of those of a small table, which would not stay
@@ -130,8 +197,7 @@ static int at_most_tenth(const struct subject *subject, int count) {
 }
 
 /* The table t of a database of its own, with so many keys. */
-static void make(struct subject *subject, const char *extension, const char *folder,
-                 const char *memory) {
+static void make(struct subject *subject, const char *extension, const char *folder) {
     /* A tenth more than it will ever hold. It does not grow: then its shape is that of bloom_agg.
      */
     int inserts = at_most_tenth(subject, INSERTS), commits = at_most_tenth(subject, COMMITS);
@@ -140,59 +206,50 @@ static void make(struct subject *subject, const char *extension, const char *fol
     snprintf(subject->path, sizeof subject->path, "%s/table_%s_%d_%.0e.db", folder,
              subject->layout != NULL ? subject->layout : "index", subject->page_size,
              subject->keys);
-    remove(subject->path);
     sqlite3 *database = subject->database = open_connection(subject->path, extension);
     snprintf(sql, sizeof sql, "PRAGMA page_size=%d;" SETTINGS, subject->page_size);
     run(database, sql);
     if (subject->layout != NULL)
         snprintf(sql, sizeof sql,
                  "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01, growth=off, "
-                 "layout=%s);"
-                 "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+                 "layout=%s);" COUNT_TO
                  "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(i, %.0f, 0.01, '%s') FROM c",
                  capacity, subject->layout, subject->keys, capacity, subject->layout);
     else
         snprintf(sql, sizeof sql,
-                 "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
-                 "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+                 "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;" COUNT_TO
                  "INSERT INTO t SELECT 'k' || lower(hex(substr(bloom_hash(i), 1, 8))) AS key FROM "
                  "c ORDER BY key",
                  subject->keys);
     run(database, sql);
-    if (memory != NULL) {
-        snprintf(subject->memory_path, sizeof subject->memory_path, "%s/table_%s_%d_%.0e.db",
-                 memory, subject->layout != NULL ? subject->layout : "index", subject->page_size,
-                 subject->keys);
-        remove(subject->memory_path);
-        snprintf(sql, sizeof sql, "VACUUM INTO '%s'", subject->memory_path);
-        run(database, sql);
-        subject->memory = open_connection(subject->memory_path, extension);
-        run(subject->memory, SETTINGS);
-        warm(subject->memory, subject->layout != NULL);
-        subject->memory_insert = prepare(subject->memory, INSERT);
-    }
     warm(database, subject->layout != NULL);
     snprintf(sql, sizeof sql,
-             "CREATE TEMP TABLE absent AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 "
-             "FROM c WHERE "
-             "i < %d) SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
-             CHECKS);
+             "CREATE TEMP TABLE absent AS " COUNT_TO
+             "SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
+             (double)CHECKS);
     run(database, sql);
     subject->check = prepare(database, "SELECT 1 FROM t WHERE key = ?");
     subject->insert = prepare(database, INSERT);
     if (subject->layout == NULL || strcmp(subject->layout, "counting") == 0)
         subject->take_out = prepare(database, "DELETE FROM t WHERE key = ?");
     if (subject->layout != NULL) {
-        sqlite3_stmt *chunks = prepare(database, "SELECT count(*) - 1 FROM t_data");
-        if (sqlite3_step(chunks) != SQLITE_ROW)
-            fail(database, "chunks");
-        subject->chunks = (uint64_t)sqlite3_column_int64(chunks, 0);
-        sqlite3_finalize(chunks);
+        subject->chunks = (uint64_t)number(database, "SELECT count(*) - 1 FROM t_data");
         subject->row = prepare(database, "SELECT data FROM t_data WHERE id = (1 << 40) + ?");
     }
     subject->join =
         prepare(database, "SELECT count(*) FROM absent WHERE NOT EXISTS (SELECT 1 FROM t WHERE "
                           "t.key = absent.key)");
+}
+
+/* Inserts new keys, and deletes them where that is possible. */
+static void measure_changes(struct subject *subject, int round, double making, int count,
+                            enum job insert, enum job delete) {
+    uint64_t first_key = next_random;
+    subject->times[insert][round] = measure(subject->insert, count) - making;
+    if (subject->take_out != NULL) {
+        next_random = first_key;
+        subject->times[delete][round] = measure(subject->take_out, count) - making;
+    }
 }
 
 static void measure_all(struct subject *subject, int round, double making) {
@@ -202,87 +259,37 @@ static void measure_all(struct subject *subject, int round, double making) {
     subject->times[JOB_ALONE][round] = measure(subject->check, ALONE) - making;
     run(database, "BEGIN");
     subject->times[JOB_CHECK][round] = measure(subject->check, CHECKS) - making;
-    if (subject->row != NULL)
-        subject->times[JOB_ROW][round] = measure_number(subject->row, CHECKS, subject->chunks);
     double start = now();
+    for (int i = 0; subject->row != NULL && i < CHECKS; i++) {
+        sqlite3_bind_int64(subject->row, 1, (sqlite3_int64)(random_word() % subject->chunks));
+        step(subject->row);
+    }
+    if (subject->row != NULL)
+        subject->times[JOB_ROW][round] = (now() - start) / CHECKS;
+    start = now();
     if (sqlite3_step(subject->join) != SQLITE_ROW ||
         sqlite3_column_int(subject->join, 0) < CHECKS * 98 / 100)
         fail(database, "join");
     sqlite3_reset(subject->join);
     subject->times[JOB_JOIN][round] = (now() - start) / CHECKS;
-    uint64_t first_key = next_random;
-    subject->times[JOB_INSERT][round] = measure(subject->insert, inserts) - making;
-    if (subject->take_out != NULL) {
-        next_random = first_key;
-        subject->times[JOB_DELETE][round] = measure(subject->take_out, inserts) - making;
-    }
-    run(database, "COMMIT");
-    run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
-    first_key = next_random;
-    subject->times[JOB_COMMIT][round] = measure(subject->insert, commits) - making;
-    if (subject->take_out != NULL) {
-        next_random = first_key;
-        subject->times[JOB_DELETE_COMMIT][round] = measure(subject->take_out, commits) - making;
-    }
-    if (subject->memory != NULL) {
-        run(subject->memory, "PRAGMA wal_checkpoint(TRUNCATE)");
-        subject->times[JOB_COMMIT_MEMORY][round] =
-            measure(subject->memory_insert, commits) - making;
-    }
-    run(database, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size=-64000; BEGIN");
+    measure_changes(subject, round, making, inserts, JOB_INSERT, JOB_DELETE);
+    run(database, "COMMIT;" CHECKPOINT);
+    measure_changes(subject, round, making, commits, JOB_COMMIT, JOB_DELETE_COMMIT);
+    run(database, CHECKPOINT "PRAGMA cache_size=-64000; BEGIN");
     measure(subject->insert, inserts / 2); /* the cache as it is then */
     subject->times[JOB_INSERT_64][round] = measure(subject->insert, inserts / 2) - making;
     run(database, "COMMIT;" CACHE_ALL);
     warm(database, subject->layout != NULL);
 }
 
-static void close_subject(struct subject *subject) {
-    sqlite3_finalize(subject->check);
-    sqlite3_finalize(subject->insert);
-    sqlite3_finalize(subject->take_out);
-    sqlite3_finalize(subject->join);
-    sqlite3_finalize(subject->row);
-    sqlite3_close(subject->database);
-    remove(subject->path);
-    sqlite3_finalize(subject->memory_insert);
-    sqlite3_close(subject->memory);
-    if (subject->memory != NULL)
-        remove(subject->memory_path);
-}
-
-/* A table of counters beside a plain one of as many keys; what it should hold is in brackets. */
-static void compare_kinds(const struct subject *subjects, int count) {
-    static const enum job JOBS_COMPARED[] = {JOB_ALONE, JOB_CHECK, JOB_JOIN, JOB_INSERT};
-    printf("\ncounting / filter (at most 1.3), and its delete / insert (at most 1.3):\n\n");
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < i; j++) {
-            const struct subject *counting = &subjects[i], *filter = &subjects[j];
-            if (strcmp(counting->kind, "counting") != 0 || strcmp(filter->kind, "filter") != 0 ||
-                counting->keys != filter->keys)
-                continue;
-            printf("- %.0e keys:", counting->keys);
-            for (size_t k = 0; k < sizeof JOBS_COMPARED / sizeof *JOBS_COMPARED; k++) {
-                enum job job = JOBS_COMPARED[k];
-                printf(" %s %.2f,", JOB_NAMES[job],
-                       counting->times[job][ROUNDS / 2] / filter->times[job][ROUNDS / 2]);
-            }
-            printf(" delete / insert %.2f, each with its commit %.2f\n",
-                   counting->times[JOB_DELETE][ROUNDS / 2] /
-                       counting->times[JOB_INSERT][ROUNDS / 2],
-                   counting->times[JOB_DELETE_COMMIT][ROUNDS / 2] /
-                       counting->times[JOB_COMMIT][ROUNDS / 2]);
-        }
-}
-
 int main(int count, char **arguments) {
     static struct subject subjects[32];
     int subject_count = 0;
-    double largest = count > 3 ? atof(arguments[3]) : 1e8;
-    const char *memory = count > 4 ? arguments[4] : NULL;
-    if (count < 3) {
-        fputs("usage: table EXTENSION FOLDER [LARGEST [MEMORY]]\n", stderr);
+    if (count != 4) {
+        fputs("usage: table EXTENSION FOLDER LARGEST\n", stderr);
         return 2;
     }
+    double largest = atof(arguments[3]);
     static const struct subject KINDS[] = {
         {.kind = "filter", .layout = "blocked", .page_size = 4096, .keys = 1e8},
         {.kind = "filter 16K", .layout = "blocked", .page_size = 16384, .keys = 1e8},
@@ -295,42 +302,32 @@ int main(int count, char **arguments) {
             subjects[subject_count++].keys = keys;
         }
     for (int i = 0; i < subject_count; i++)
-        make(&subjects[i], arguments[1], arguments[2], memory);
+        make(&subjects[i], arguments[1], arguments[2]);
     double making = key_cost();
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < subject_count; i++)
             measure_all(&subjects[i], round, making);
     printf("SQLite %s; ns, medians of %d rounds; ratios to the first line of each kind in "
-           "brackets\n\n",
+           "brackets\n\n| table | keys |",
            sqlite3_libversion(), ROUNDS);
-    printf("| table | keys |");
     for (int job = 0; job < JOBS; job++)
         printf(" %s |", JOB_NAMES[job]);
-    printf("\n|---|---:|");
-    for (int job = 0; job < JOBS; job++)
-        printf("---:|");
-    printf("\n");
-    const struct subject *first = NULL;
-    for (int i = 0; i < subject_count; i++) {
-        struct subject *subject = &subjects[i];
-        if (first == NULL || strcmp(first->kind, subject->kind) != 0)
+    printf("\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    const struct subject *first = subjects;
+    for (struct subject *subject = subjects; subject < subjects + subject_count; subject++) {
+        if (strcmp(first->kind, subject->kind) != 0)
             first = subject;
         printf("| %s | %.0e |", subject->kind, subject->keys);
         for (int job = 0; job < JOBS; job++) {
-            double *times = subject->times[job];
-            qsort(times, ROUNDS, sizeof(double), compare);
-            if ((job == JOB_ROW && subject->row == NULL) ||
-                ((job == JOB_DELETE || job == JOB_DELETE_COMMIT) && subject->take_out == NULL) ||
-                (job == JOB_COMMIT_MEMORY && subject->memory == NULL))
+            double time = median(subject->times[job], ROUNDS);
+            if (time == 0)
                 printf(" |");
             else
-                printf(" %.0f (%.2f) |", times[ROUNDS / 2],
-                       times[ROUNDS / 2] / first->times[job][ROUNDS / 2]);
+                printf(" %.0f (%.2f) |", time, time / first->times[job][ROUNDS / 2]);
         }
         printf("\n");
     }
-    compare_kinds(subjects, subject_count);
     for (int i = 0; i < subject_count; i++)
-        close_subject(&subjects[i]);
+        remove_database(subjects[i].database, subjects[i].path);
     return 0;
 }

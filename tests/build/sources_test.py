@@ -22,9 +22,9 @@ FOLDERS = " ".join(re.findall(r"^(?:LIBRARY_)?FOLDERS = (?:\$\(LIBRARY_FOLDERS\)
 WITH_SQLITE = ("sqlite", "sqlite/rows", "table")
 WIDTH = 100
 # Data, golden files and results, and what a program prints, are not written by hand: vectors.txt,
-# by format_test.py --write, has a vector on each line, mistakes.txt a message.
+# by format_test.py --write, has a vector on each line.
 GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus)/|"
-                       r"/(vectors|mistakes)\.txt$")
+                       r"/vectors\.txt$")
 # A number, a literal or an address that cannot be broken.
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 

@@ -11,8 +11,7 @@ if ! command -v gcovr >/dev/null; then
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
-CC=${COVERAGE_CC:-gcc}
-PYTHON=${PYTHON:-python3}
+: "${CC:=gcc}" "${PYTHON:=python3}"
 top=$PWD
 build=build/coverage
 
@@ -37,22 +36,20 @@ $CC --coverage -shared -o bloom.so $loaded -lm || exit 1
 
 compile="$CC $flags -std=c11 -Iext -ffp-contract=off"
 set --
-for source in tests/library/*_test.c; do
+for source in tests/library/*_test.c tests/faults/*_test.c; do
     name=$(basename "$source" .c)
-    [ "$name" = rate_test ] && continue # measures for minutes, and reaches nothing of its own
-    echo "$compile -o bin/$name $source" $library "-lcmocka -lmurmurhash -lm"
-    set -- "$@" "$name=bin/$name"
-done >commands
-for source in tests/faults/*_test.c; do
-    name=$(basename "$source" .c)
-    echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/$name $source" $linked \
-        "-lcmocka -lsqlite3 -lpthread -lm"
+    case $source in
+    */rate_test.c) continue ;; # measures for minutes, and reaches nothing of its own
+    tests/library/*) echo "$compile -o bin/$name $source" $library "-lcmocka -lmurmurhash -lm" ;;
+    *) echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/$name $source" $linked \
+        "-lcmocka -lsqlite3 -lpthread -lm" ;;
+    esac
     # Every eighth fault, and one at each place, which reaches each line that reports a failure.
     set -- "$@" "$name=EVERY=8 bin/$name"
     case $name in
-        memory_test | refusal_test) set -- "$@" "$name by place=PLACES=1 bin/$name" ;;
+    memory_test | refusal_test) set -- "$@" "$name by place=PLACES=1 bin/$name" ;;
     esac
-done >>commands
+done >commands
 echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/simulator" tests/simulator/*.c $linked \
     "-lsqlite3 -lpthread -lm" >>commands
 xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
@@ -63,19 +60,14 @@ scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
 [ ! -x "$newest" ] || set -- "$@" "scripts on the newest SQLite=$newest $scripts"
 
 "$PYTHON" tests/runner/run.py "$@" "simulator=STEPS=10000 bin/simulator" \
-    "scripts=$PYTHON $scripts" \
-    "filter tables=$PYTHON tests/tables/table_test.py" \
+    "scripts=$PYTHON $scripts" "filter tables=$PYTHON tests/tables/table_test.py" \
     "foreign formats=$PYTHON tests/exchange/foreign_test.py" ||
     { echo "a suite failed: what it reaches tells nothing"; echo "0 passed, 1 failed"; exit 1; }
 
 # Kernels are left out, because the processor decides which of them can run.
-if gcovr --root . --filter 'ext/' --exclude '.*_kernel_x86[.]c' --exclude '.*/processor_x86[.]h' \
-    --gcov-executable "${GCOV:-gcov}" --print-summary --fail-under-line 99.5 \
-    --fail-under-branch 98.7 --html-details index.html >gcovr.log 2>&1; then
-    passed=1
-else
-    passed=0
-fi
+gcovr --root . --filter 'ext/' --exclude '.*_kernel_x86[.]c' --exclude '.*/processor_x86[.]h' \
+    --print-summary --fail-under-line 99.5 --fail-under-branch 98.7 --html-details index.html \
+    >gcovr.log 2>&1 && passed=1 || passed=0
 grep -E '^(lines|functions|branches|failed)' gcovr.log || cat gcovr.log
 echo "Each line is in $build/index.html"
 echo "$passed passed, $((1 - passed)) failed"

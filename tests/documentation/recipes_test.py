@@ -2,7 +2,7 @@
 """Runs the recipes of sql/ and compares what they print with their .out files; runs the demo.
 (Which lists it can read: tests/sql/lists.test.)
 
-    recipes_test.py             run the tests (and any option of unittest)
+    recipes_test.py             run the tests; those of SlowRecipes belong to make long
     recipes_test.py --update    write the .out files anew from what the recipes print, and times and
                                 sizes into the table of sql/README.md; look at the difference before
                                 you keep it
@@ -11,14 +11,12 @@ SQLITE3=path in the environment names another sqlite3 shell. Everything runs in 
 with an empty home.
 """
 
-import math
 import os
 import pathlib
 import re
 import resource
 import shutil
 import sqlite3
-import stat
 import subprocess
 import sys
 import tempfile
@@ -66,6 +64,7 @@ def in_words(size):
 
 # In the table of sql/README.md: the recipe, the time of its run and the size of its filters.
 ROW = re.compile(r"^(\|.*\]\((\w+)\.sql\).*?\|) ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
+ROWS = {name: (time, size) for _, name, time, size in ROW.findall(MAP.read_text(encoding="utf-8"))}
 TIMES = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # seconds: the first that is twice what was measured, or more
 
 
@@ -143,17 +142,14 @@ class TreeTest(unittest.TestCase):
         self.addCleanup(self.tree.remove)
 
 
-class Recipes(TreeTest):
+class EachRecipe(TreeTest):
     def check(self, recipe):
-        expected = recipe.with_suffix(".out")
-        self.assertTrue(expected.exists(), f"{expected.name} is missing: recipes_test.py --update")
         before = self.tree.files()
         run = self.tree.measured(recipe.name)
-        self.assertEqual(run.stderr, "")
-        self.assertEqual(run.returncode, 0)
-        rows = {name: size for _, name, _, size in ROW.findall(MAP.read_text(encoding="utf-8"))}
-        self.assertEqual(rows.get(recipe.stem), in_words(run.size), "in the table of sql/README.md")
-        wanted, got = expected.read_text(encoding="utf-8").splitlines(), run.stdout.splitlines()
+        self.assertEqual((run.stderr, run.returncode), ("", 0))
+        self.assertEqual(ROWS[recipe.stem][1], in_words(run.size), "in the table of sql/README.md")
+        wanted = recipe.with_suffix(".out").read_text(encoding="utf-8").splitlines()
+        got = run.stdout.splitlines()
         # From this one on the shell aligns columns otherwise: the words must agree.
         if shell_version() >= (3, 52, 0):
             wanted, got = ([" ".join(line.split()) for line in lines] for lines in (wanted, got))
@@ -161,21 +157,16 @@ class Recipes(TreeTest):
         self.assertEqual(
             self.tree.files(), before, "a recipe leaves no file behind and changes none")
 
-    def test_there_are_recipes_and_each_output_has_one(self):
-        self.assertGreaterEqual(len(RECIPES), 6)
-        outputs = {path.stem for path in (TOP / "sql").glob("*.out")}
-        self.assertEqual(outputs, {path.stem for path in RECIPES})
 
+class Recipes(EachRecipe):
     def test_the_table_has_each_recipe_once(self):
-        rows = ROW.findall(MAP.read_text(encoding="utf-8"))
-        self.assertEqual(sorted(name for _, name, _, _ in rows), [path.stem for path in RECIPES])
-        for _, name, time, _ in rows:
-            self.assertRegex(time, r"^< [\d.]+ s$", name)
-
-    def test_each_recipe_says_how_to_run_it(self):
+        self.assertGreaterEqual(len(RECIPES), 6)
+        names = [path.stem for path in RECIPES]
+        self.assertEqual(sorted(path.stem for path in (TOP / "sql").glob("*.out")), names)
+        table = ROW.findall(MAP.read_text(encoding="utf-8"))
+        self.assertEqual(sorted(name for _, name, _, _ in table), names)
         for recipe in RECIPES:
-            with self.subTest(recipe=recipe.name):
-                self.assertIn(f"sqlite3 < sql/{recipe.name}", recipe.read_text(encoding="utf-8"))
+            self.assertIn(f"sqlite3 < sql/{recipe.name}", recipe.read_text(encoding="utf-8"))
 
     def test_malicious_urls_with_visits_of_ones_own(self):
         """As its remarks say: without what is made up, with the two lines that stand there."""
@@ -203,8 +194,14 @@ class Recipes(TreeTest):
         self.assertEqual(run.stdout, "")
 
 
+class SlowRecipes(EachRecipe):
+    """Those that the table calls slower than half a second."""
+
+
 for each in RECIPES:
-    setattr(Recipes, f"test_{each.stem}", lambda self, recipe=each: self.check(recipe))
+    is_slow = float(ROWS[each.stem][0].strip("< s")) > 0.5
+    setattr(SlowRecipes if is_slow else Recipes, f"test_{each.stem}",
+            lambda self, recipe=each: self.check(recipe))
 
 
 class Demo(TreeTest):
@@ -218,16 +215,15 @@ class Demo(TreeTest):
         return str(path)
 
     def figures(self, visits=20_000, **variables):
+        """What it prints, and the figures by what stands before them, which agree with each
+        other."""
         before = self.tree.files()
-        variables.setdefault("VISITS", str(visits))
-        run = self.tree.demo(**variables)
-        self.assertEqual(run.stderr, "")
-        self.assertEqual(run.returncode, 0)
+        run = self.tree.demo(VISITS=str(visits), **variables)
+        self.assertEqual((run.stderr, run.returncode), ("", 0))
         self.assertEqual(self.tree.files(), before)
         self.assertEqual(os.listdir(self.tree.temporary), [])
-        lines = run.stdout.splitlines()
         figures = {match[1]: float(match[2].replace(",", ""))
-                   for match in map(self.LINE.match, lines) if match}
+                   for match in map(self.LINE.match, run.stdout.splitlines()) if match}
         self.assertEqual(figures["all visits that the filter finds"],
                          figures["confirmed by the exact list"] + figures["false positives"])
         self.assertEqual(figures["missed by the filter"], 0)
@@ -240,25 +236,14 @@ class Demo(TreeTest):
         expected = figures["expected false positives, for one key"] / 100
         expected *= visits * figures["keys of a visit, on average"]
         self.assertLessEqual(figures["false positives"], 200 + 2 * expected)
-        report = "\n".join(lines)
-        self.assertRegex(report, r"\n  size +[\d,]+ +[\d,]+ bytes\n")
-        for step in ("read the list", "build", "check all visits", "confirm what was found"):
-            self.assertRegex(report, rf"\n  time to {step}  .* ms\n")
         return figures, run.stdout
 
     def refused(self, message, **variables):
-        run = self.tree.demo(**variables)
-        self.assertEqual(run.stdout, "")
-        self.assertEqual(run.stderr, f"demo: {message}\n")
-        self.assertEqual(run.returncode, 1)
-        self.assertEqual(os.listdir(self.tree.temporary), [])
-
-    def stand_in(self, body):
-        """A program in place of the sqlite3 shell."""
-        path = self.tree.base / "stand_in"
-        path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return str(path)
+        with self.subTest(message):
+            run = self.tree.demo(**({"VISITS": "1000"} | variables))
+            self.assertEqual((run.stdout, run.returncode), ("", 1))
+            self.assertRegex(run.stderr, f"^demo: {message}\n$")
+            self.assertEqual(os.listdir(self.tree.temporary), [])
 
     def test_the_list_of_the_project(self):
         figures, printed = self.figures(visits=200_000)
@@ -271,94 +256,61 @@ class Demo(TreeTest):
         self.assertEqual(figures["confirmed by the exact list"], 10_000)
         self.assertGreater(figures["false positives"], 100)
         self.assertRegex(printed, r"\n  size +17,280 +393,216 bytes\n")
-
-    def test_an_empty_name_means_the_list_of_the_project(self):
+        for step in ("read the list", "build", "check all visits", "confirm what was found"):
+            self.assertRegex(printed, rf"\n  time to {step}  .* ms\n")
         self.assertEqual(self.figures(URLS="")[0]["a URL or name"], 2908)
 
-    def test_one_url_in_a_file_with_an_odd_name(self):
+    def test_other_lists(self):
         path = self.write(b"a.example\n", "it's a \"list\" of $URLs; `one`\\n.txt")
         figures, printed = self.figures(URLS=path)
         self.assertEqual(printed.splitlines()[0], f"The list: {path}")
         self.assertEqual(figures["distinct keys"], 1)
-
-    def test_a_rule_with_a_condition_blocks_no_visit(self):
+        run = self.tree.run([shutil.which("sh"), "sql/demo.sh", path], VISITS="1000")
+        self.assertEqual((run.stdout.splitlines()[0], run.returncode), (f"The list: {path}", 0))
+        # A rule with a condition blocks no visit.
         path = self.write(b"||a.example^\n||b.example^$domain=c.example|d.example\n"
                           b"||e.example^$script\n||f.example^$script,1p\n")
         figures, _ = self.figures(URLS=path)
         self.assertEqual(figures["Adblock rule with a condition"], 2)
         self.assertEqual(figures["distinct keys"], 2)
-
-    def test_a_listed_url_among_the_visits_is_no_false_positive(self):
-        path = self.write(b"shop0.example\n")  # of all harmless visits but the look-alike
-        run = self.tree.demo(URLS=path, VISITS="20")
+        # Harmless visits that are listed, all but the look-alike, are no false positives.
+        run = self.tree.demo(URLS=self.write(b"shop0.example\n"), VISITS="20")
         self.assertRegex(run.stdout, r"confirmed by the exact list +19 visits")
         self.assertRegex(run.stdout, r"false positives +0 visits")
 
-    def test_a_path_as_argument(self):
-        path = self.write(b"a.example\n")
-        run = self.tree.run([shutil.which("sh"), "sql/demo.sh", path], VISITS="1000")
-        self.assertEqual(run.stdout.splitlines()[0], f"The list: {path}")
-        self.assertEqual(run.returncode, 0)
-
-    def test_lists_without_a_url(self):
+    def test_lists_and_numbers_that_it_refuses(self):
         for content, why in (
-            (b"", ""), (b"\n", ""), (b"\r\n\r\n", ""), (b"# only\n# comments", ""),
-            (b" \n\t\n", ""), (b"\xef\xbb\xbf", ""),
-            (b"a b\nme@mail.example\nyou@mail.example\n", " (2 x no entry: a mail address)"),
+            (b"", ""), (b"\r\n\r\n", ""), (b"# only\n# comments", ""), (b"\xef\xbb\xbf", ""),
+            (b"a b\nme@mail.example\nyou@mail.example\n", r" \(2 x no entry: a mail address\)"),
         ):
-            with self.subTest(content=content):
-                path = self.write(content)
-                self.refused(
-                    f"'{path}' has no entry{why}. It should have URLs or domains, one on each line "
-                    "or in any form of a list", URLS=path)
-
-    def test_lists_that_the_visits_cannot_meet(self):
+            path = self.write(content)
+            self.refused(f"'{path}' has no entry{why}. It should have URLs or domains, one on "
+                         "each line or in any form of a list", URLS=path)
         path = self.write(b"http://a.example/#part\n")
         self.refused("visits.awk could not make visits, because it knows no form of the entries in "
                      f"'{path}'", URLS=path)
-
-    def test_a_number_of_visits_that_is_none(self):
         for number in ("x", "-1", "1e3", "1;DROP", "100000000"):
             self.refused("VISITS must be a number below 100000000", VISITS=number)
-
-    def test_no_file(self):
         path = str(self.tree.base / "it's missing.txt")
-        self.refused(
-            f"there is no file '{path}'. Name a list with URLS=path",
-            URLS=path)
-
-    def test_a_folder(self):
+        self.refused(f"there is no file '{path}'. Name a list with URLS=path", URLS=path)
         path = str(self.tree.home)
-        self.refused(
-            f"'{path}' is a folder. Name a list with URLS=path", URLS=path)
+        self.refused(f"'{path}' is a folder. Name a list with URLS=path", URLS=path)
 
-    def test_no_sqlite_shell(self):
-        tools = self.tree.base / "tools"
+    def test_what_it_cannot_do_without(self):
+        tools, stand_in = self.tree.base / "tools", self.tree.base / "stand_in"
         tools.mkdir()
         for tool in ("dirname", "mktemp", "rm", "sed", "tr"):
             (tools / tool).symlink_to(shutil.which(tool))
-        self.refused(
-            "there is no 'sqlite3'. Install the sqlite3 shell (on Debian: apt install sqlite3) "
-            "or name one with SQLITE3=path",
-            PATH=str(tools),
-            SQLITE3="")
-
-    def test_a_shell_without_extension_loading(self):
-        error = 'Error: unknown command or invalid arguments:  "load". Enter ".help" for help'
-        self.refused(
-            "this sqlite3 shell was built without the loading of extensions. Name another one"
-            " with SQLITE3=path",
-            SQLITE3=self.stand_in(f"echo '{error}' >&2; exit 1"))
-
-    def test_an_extension_that_does_not_load(self):
+        self.refused(r"there is no 'sqlite3'. Install the sqlite3 shell \(on Debian: apt install "
+                     r"sqlite3\) or name one with SQLITE3=path", PATH=str(tools), SQLITE3="")
+        stand_in.write_text("#!/bin/sh\necho 'Error: unknown command or invalid arguments:  "
+                            "\"load\". Enter \".help\" for help' >&2; exit 1\n")
+        stand_in.chmod(0o755)
+        self.refused("this sqlite3 shell was built without the loading of extensions. Name another "
+                     "one with SQLITE3=path", SQLITE3=str(stand_in))
         for library in LIBRARIES:
             (self.tree.top / library.name).write_text("not a library", encoding="utf-8")
-        run = self.tree.demo()
-        self.assertEqual(run.stdout, "")
-        self.assertRegex(run.stderr, r"^demo: the extension does not load: Error: ")
-        self.assertEqual(run.returncode, 1)
-
-    def test_an_extension_that_is_not_built(self):
+        self.refused("the extension does not load: Error: .*")
         for library in LIBRARIES:
             (self.tree.top / library.name).unlink(missing_ok=True)
         self.refused("the extension is not built yet. Run make first")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run sqllogictest scripts against SQLite, with or without a loadable extension.
 
-    sqllogictest.py [--load EXTENSION] [--update] FILE_OR_DIRECTORY...
+    sqllogictest.py [--load EXTENSION] FILE_OR_DIRECTORY...
 
 A script is a plain text file of SQL and the results it must give. A directory stands for every
 *.test file below it. The exit code is 0 when everything passed, 1 when something failed, 2 when the
@@ -24,35 +24,22 @@ BEGIN;                      line of its own. What follows the word `error` is op
 INSERT INTO t VALUES (1)    expression that must be found somewhere in SQLite's message, as in
                             `statement error UNIQUE constraint`.
 
-query IT rowsort            The SQL must succeed with these results. `query TYPES [SORT]`:
-SELECT a, b FROM t          TYPES has one letter per column. Below the line `----` stands one row
-----                        per line with `|` between its values, or one value per line, row by row.
-1|one                       No value there means that no row may come. Of several statements the
-2|two                       rows come one after the other.
+query IT rowsort            The SQL must succeed with these results. `query TYPES [rowsort]`: TYPES
+SELECT a, b FROM t          has one letter per column. Below the line `----` stands one row per line
+----                        with `|` between its values, or one value per line, row by row. No value
+1|one                       there means that no row may come. With `rowsort` rows are compared in
+2|two                       the order of their values as shown, byte by byte.
 
 TYPES   T   text: a number as SQLite writes it, a BLOB byte by byte. Each byte of the UTF-8 outside
             0x20 to 0x7E is shown as `@`, and a value without bytes as `(empty)`.
-        I   an integer of 64 bits; other values are converted as by sqlite3_column_int64, which is
-            CAST AS INTEGER.
-        R   a real number, with SQLite's own printf('%.3f'), as SQLite's reference runner: it tells
-            some 16 digits, after which zeros follow, rounds as its release does, and infinity is
-            `Inf`. Other values are first converted as by sqlite3_column_double, which is CAST AS
-            REAL.
+        I   an integer of 64 bits; other values are converted by CAST AS INTEGER.
+        R   any number, by SQLite's own printf('%.3f').
         NULL is shown as `NULL` in all three.
-SORT    nosort      as the rows come; the default
-        rowsort     rows in the order of their values as shown, compared byte by byte, column after
-                    column
 
-Conditions stand on lines of their own directly above the record they apply to, and may end with a
-comment:
-skipif NAME                 Leave the record out on the database NAME. Ours is `sqlite`.
-onlyif NAME                 Leave the record out on all others. With several conditions, all must
-                            agree to run it.
-onlyif sqlite>=3.44         `sqlite` can be compared (< <= = >= >) with a version, of which only as
-                            many numbers count as are given: 3.44.2 is = 3.44 and not > 3.44.
-connection NAME             Stands in the same place: runs the statement or query below it on a
-                            further connection to the same database file, which is opened when its
-                            name is first used.
+These stand on lines of their own directly above a statement or query:
+onlyif sqlite>=3.44         Leave the record out on an older SQLite. A comment may follow.
+connection NAME             Run it on a further connection to the same database file, which is
+                            opened when its name is first used.
 
 Control records are one line each:
 load FILE                   Close all connections and open FILE, a path in the script's directory, a
@@ -69,14 +56,6 @@ foreach NAME...             Run the records up to the matching `endloop` for eac
 2 | two                     them. In patterns they stand for themselves: no character of a value is
 ...                         one of a regular expression there.
 endloop
-require-sqlite VERSION      On an older SQLite, leave out the rest of the script, and say so.
-
-Updating
-    --update fills in what the queries return: where a result is missing or differs, the lines below
-    `----` are replaced, and nothing else in the file changes. It takes the answers as they come:
-    read them. In loops and included files this works if the result is always the same. Values that
-    the syntax cannot hold (blank, or beginning with `#`) and everything else that fails are
-    reported as usual.
 
 CASE=TEXT in the environment
     Only records with this text in their SQL are counted. All are run, because one needs what others
@@ -93,7 +72,6 @@ What this runner cannot do
 import argparse
 import contextlib
 import gc
-import operator
 import os
 import re
 import sqlite3
@@ -104,31 +82,20 @@ from pathlib import Path
 
 import apsw
 
-SORT_MODES = ("nosort", "rowsort")
-# The first word of each control record, and how many follow it.
-WORDS_AFTER = dict.fromkeys(("reconnect", "endloop"), 0) | {"loop": 3}
-WORDS_AFTER |= dict.fromkeys(("load", "include", "require-sqlite"), 1)
+from extended import either
+
+# The first word of each control record, and how many follow it; None: at least one.
+WORDS_AFTER = {"reconnect": 0, "endloop": 0, "load": 1, "include": 1, "loop": 3, "foreach": None}
 LOOPS = ("loop", "foreach")
-COMPARISONS = {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge,
-               ">": operator.gt}
-CONDITION = re.compile(r"(skipif|onlyif)\s+(\w+)(?:\s*(<=|>=|=|<|>)\s*(\d+(?:\.\d+)*))?\s*(?:#.*)?")
+CONDITION = re.compile(r"onlyif\s+sqlite>=(\d+(?:\.\d+)*)\s*(?:#.*)?")
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 SHOWN_BYTES = bytes(byte if 0x20 <= byte <= 0x7E else ord("@") for byte in range(256))
 MOST_VALUES_SHOWN = 12
 CASE = os.environ.get("CASE", "").strip("*")
-
-
-def either(owner, name, older_name):
-    """The attribute of an apsw object under its present name, or under the one it had in apsw
-    3.40."""
-    return getattr(owner, name, None) or getattr(owner, older_name)
-
-
 SQLITE_VERSION = either(apsw, "sqlite_lib_version", "sqlitelibversion")()
 APSW_VERSION = either(apsw, "apsw_version", "apswversion")()
-CASTING_CONNECTION = apsw.Connection(
-    ":memory:"
-)  # to convert values as SQLite does, without any script's notice
+# Converts values as SQLite does, without any script's notice.
+CASTING_CONNECTION = apsw.Connection(":memory:")
 
 
 class Failure(Exception):
@@ -153,13 +120,12 @@ class Record:
     line: int
     kind: str = "broken"  # or "statement", "query", the first word of a control record
     argument: str = ""  # what follows the first word; of a broken record, what is wrong with it
-    conditions: list = field(default_factory=list)
+    versions: list = field(default_factory=list)  # of SQLite, which it needs at least
     connection: str = ""
     sql: str = ""
     types: str = ""
-    sort_mode: str = ""
-    expected: list | None = None  # None: there is no line `----`
-    result_lines: slice | None = None  # where in the file the expected values are, or should be
+    sorts: bool = False
+    expected: list | None = None
     body: list = field(default_factory=list)  # the records inside a loop or an included file
     cases: list = field(default_factory=list)  # of foreach: the values of its names in each round
 
@@ -187,10 +153,8 @@ def read_script(file, shown_file, including_files=()):
                 if record.kind == "include":
                     read_included_script(record, (file, *including_files))
                 elif record.kind == "endloop":
-                    if not open_loops or record.conditions:
-                        raise Failure(
-                            "endloop with a condition" if open_loops else "endloop without a loop"
-                        )
+                    if not open_loops:
+                        raise Failure("endloop without a loop")
                     open_loops.pop()
                     continue
             except Failure as failure:
@@ -220,7 +184,7 @@ def read_record(record, paragraph):
     """Take the first record off a paragraph: its conditions, its first line and, unless that is
     all, the rest."""
     words = []
-    while not words or words[0] in ("skipif", "onlyif", "connection"):
+    while not words or words[0] in ("onlyif", "connection"):
         if not paragraph:
             raise Failure("nothing follows the condition or connection")
         record.line, text = paragraph.pop(0)
@@ -229,62 +193,49 @@ def read_record(record, paragraph):
             if len(words) != 2:
                 raise Failure(f"`{text}` is not `connection NAME`")
             record.connection = words[1]
-        elif words[0] in ("skipif", "onlyif"):
+        elif words[0] == "onlyif":
             condition = CONDITION.fullmatch(text.strip())
             if not condition:
-                raise Failure(f"`{text}` is not `{words[0]} NAME` or `{words[0]} NAME>=VERSION`")
-            record.conditions.append(condition.groups())
+                raise Failure(f"`{text}` is not `onlyif sqlite>=VERSION`")
+            record.versions.append(condition[1])
     kind = words[0]
     record.argument = text.strip().removeprefix(kind).strip()
     if kind == "statement":
         if words[1:] != ["ok"] and words[1:2] != ["error"]:
             raise Failure(f"`{text}` is not `statement ok` or `statement error [PATTERN]`")
+        record.sql = "\n".join(line for _, line in paragraph)
     elif kind == "query":
-        if not 2 <= len(words) <= 3 or not re.fullmatch("[TIR]+", words[1]):
-            raise Failure(f"`{text}` is not `query TYPES [SORT]` with one of T, I, R per column")
-        record.types = words[1]
-        record.sort_mode = words[2] if len(words) > 2 else "nosort"
-        if record.sort_mode not in SORT_MODES:
-            raise Failure(
-                f"unknown sort mode `{record.sort_mode}`; there are {', '.join(SORT_MODES)}"
-            )
-    elif kind == "foreach":
+        query = re.fullmatch(r"([TIR]+)(\s+rowsort)?", record.argument)
+        if not query:
+            raise Failure(f"`{text}` is not `query TYPES [rowsort]` with T, I or R per column")
+        record.types, record.sorts = query[1], query[2] is not None
+        lines = [line for _, line in paragraph]
+        if "----" not in lines:
+            raise Failure("the query has no line ---- with the expected values below it")
+        end = lines.index("----")
+        record.sql, record.expected = "\n".join(lines[:end]), lines[end + 1:]
+    elif kind not in WORDS_AFTER:
+        raise Failure(f"unknown record `{kind}`")
+    elif record.connection or record.versions:
+        raise Failure(f"a condition or connection stands above a statement or query, not `{kind}`")
+    elif WORDS_AFTER[kind] not in (None, len(words) - 1):
+        raise Failure(f"wrong number of words after `{kind}`")
+    if kind in ("statement", "query") and not record.sql:
+        raise Failure(f"there is no SQL for the {kind}")
+    if kind == "foreach":
         for _, line in paragraph:
             record.cases.append([value.strip() for value in line.split("|")])
             if len(record.cases[-1]) != len(words) - 1:
                 raise Failure(f"`{line}` is not a value for each of {', '.join(words[1:])}")
-        paragraph.clear()
-    elif kind not in WORDS_AFTER:
-        raise Failure(f"unknown record `{kind}`")
-    elif len(words) - 1 != WORDS_AFTER[kind]:
-        raise Failure(f"wrong number of words after `{kind}`")
-    elif record.connection:
-        raise Failure(f"`connection` stands above a statement or query, not above `{kind}`")
     record.kind = kind
-    if kind in ("statement", "query"):
-        read_sql_and_result(record, paragraph)
-
-
-def read_sql_and_result(record, paragraph):
-    sql = []
-    while paragraph and (record.kind == "statement" or paragraph[0][1].rstrip() != "----"):
-        record.result_lines = slice(paragraph[0][0], paragraph[0][0])
-        sql.append(paragraph.pop(0)[1])
-    if not sql:
-        raise Failure(f"there is no SQL for the {record.kind}")
-    record.sql = "\n".join(sql)
-    if paragraph:
-        record.result_lines = slice(paragraph[0][0], paragraph[-1][0])
-        record.expected = [value for _, value in paragraph[1:]]
-    paragraph.clear()
+    if kind in ("statement", "query", "foreach"):
+        paragraph.clear()
 
 
 def read_included_script(record, including_files):
     file = (record.file.parent / record.argument).resolve()
     if file in including_files:
         raise Failure(f"{record.argument} includes itself")
-    if not file.is_file():
-        raise Failure(f"there is no file {record.argument} to include")
     shown_file = os.path.join(os.path.dirname(record.shown_file), record.argument)
     record.body = read_script(file, shown_file, including_files)
 
@@ -293,20 +244,18 @@ def read_included_script(record, including_files):
 
 
 def memory_used():
-    """What SQLite has allocated, unless it was built not to count; under both names of apsw."""
-    return (getattr(apsw, "memory_used", None) or apsw.memoryused)()
+    """What SQLite has allocated, unless it was built not to count."""
+    return either(apsw, "memory_used", "memoryused")()
 
 
 class ScriptRun:
     """One run of one script: its connections and variables, and the count of what happened."""
 
-    def __init__(self, extension, query_outcomes):
+    def __init__(self, extension):
         self.extension = extension
-        self.query_outcomes = query_outcomes  # None unless updating; see note_outcome
         self.database = ":memory:"
         self.connections = {}
         self.variables = {}
-        self.skip_reason = ""
         self.passed = self.failed = self.skipped = 0
         self.reported_places = set()
         self.left = 0
@@ -323,16 +272,13 @@ class ScriptRun:
 
     def run_records(self, records):
         for record in records:
+            if not all(map(is_reached, record.versions)):
+                self.skipped += 1
+                continue
             try:
-                if self.skip_reason:
-                    self.skipped += count_records(record)
-                elif all(condition_allows(*condition) for condition in record.conditions):
-                    self.run_record(record)
-                    self.passed += (
-                        record.kind in ("statement", "query") and CASE in self.fill(record.sql)
-                    )
-                else:
-                    self.skipped += count_records(record)
+                self.run_record(record)
+                if record.sql and CASE in self.fill(record.sql):
+                    self.passed += 1
             except Failure as failure:
                 self.report(record, failure)
 
@@ -347,11 +293,6 @@ class ScriptRun:
             self.run_records(record.body)
         elif record.kind in LOOPS:
             self.run_loop(record)
-        elif record.kind == "require-sqlite":
-            if not condition_allows("onlyif", "sqlite", ">=", record.argument):
-                self.skip_reason = (
-                    f"{record.place} requires SQLite {record.argument}, this is {SQLITE_VERSION}"
-                )
         else:  # load or reconnect
             if record.kind == "reconnect" and self.database == ":memory:":
                 raise Failure("a database in memory cannot be opened again; `load FILE` first")
@@ -367,94 +308,61 @@ class ScriptRun:
         for values in cases:
             self.variables = outer_variables | dict(zip(names, values))
             self.run_records(record.body)
-            if self.skip_reason:
-                break
         self.variables = outer_variables
 
     def run_statement(self, record):
         wanted, *pattern = record.argument.split(maxsplit=1)
         pattern = self.fill("".join(pattern), re.escape)
-        first, last = split_off_last(self.fill(record.sql))
-        if wanted == "error" and first:
-            _, _, error = self.execute(record, first)
-            if error is not None:
-                raise Failure("a statement before the last failed", got=error)
-        _, _, error = self.execute(record, last if wanted == "error" else None)
+        sql = self.fill(record.sql)
         if wanted == "ok":
+            _, error = self.execute(record, sql)
             if error is not None:
                 raise Failure("the statement failed", got=error)
-        elif error is None:
+            return
+        first, last = split_off_last(sql)
+        _, error = self.execute(record, first)
+        if error is not None:
+            raise Failure("a statement before the last failed", got=error)
+        _, error = self.execute(record, last)
+        if error is None:
             raise Failure("the statement succeeded", expected=f"an error {pattern}".rstrip())
-        else:
-            try:
-                found = re.search(pattern, error)
-            except re.error as regex_error:
-                raise Failure(f"`{pattern}` is not a regular expression: {regex_error}") from None
-            if not found:
-                raise Failure("wrong error message", expected=pattern, got=error)
+        try:
+            found = re.search(pattern, error)
+        except re.error as regex_error:
+            raise Failure(f"`{pattern}` is not a regular expression: {regex_error}") from None
+        if not found:
+            raise Failure("wrong error message", expected=pattern, got=error)
 
     def run_query(self, record):
-        if record.expected is None and self.query_outcomes is None:
-            raise Failure(
-                "the query has no line ---- with the expected values below it (--update can write"
-                " them)"
-            )
-        rows, column_counts, error = self.execute(record)
+        rows, error = self.execute(record, self.fill(record.sql))
         if error is not None:
             raise Failure("the query failed", got=error)
-        for count in [count for count in column_counts if count] or [0]:
-            if count != len(record.types):
-                raise Failure(
-                    "wrong number of columns", expected=f"{len(record.types)}", got=f"{count}"
-                )
+        for row in rows:
+            if len(row) != len(record.types):
+                raise Failure("wrong number of columns", f"{len(record.types)}", f"{len(row)}")
         rows = [[render(*pair) for pair in zip(row, record.types)] for row in rows]
-        if record.sort_mode == "rowsort":
+        if record.sorts:
             rows.sort()
-        values = [value for row in rows for value in row]
-        expected = (
-            None if record.expected is None else [self.fill(value) for value in record.expected]
-        )
-        matches = expected is not None and expected in (values, lines_of(record, rows))
-        if self.query_outcomes is not None:
-            self.note_outcome(record, matches, values, rows)
-        elif not matches:
-            raise describe_difference(record, expected, values, rows)
+        values, lines = [value for row in rows for value in row], ["|".join(row) for row in rows]
+        expected = [self.fill(value) for value in record.expected]
+        if len(record.types) > 1 and any("|" in value for value in values):
+            lines = values  # a line could be that of other values
+        if expected not in (values, lines):
+            by_row = all("|" in line for line in expected)
+            raise describe_difference(expected, lines if by_row else values)
 
-    def note_outcome(self, record, matches, values, rows):
-        """Remember for write_updates what the lines of the result should be; None for "as they
-        are"."""
-        lines = tuple(lines_of(record, rows) or values)
-        for line in lines:
-            if not matches and (not line.strip() or line.startswith("#")):
-                raise Failure("a script cannot hold this value: use quote()", got=repr(line))
-        _, outcomes = self.query_outcomes.setdefault((record.file, record.line), (record, set()))
-        outcomes.add(None if matches else lines)
-
-    def execute(self, record, sql=None):
-        """Run the SQL, by default that of the record. Give all rows, the number of columns of each
-        statement, and the error message or None."""
-        column_counts = []
-
-        def note_columns(cursor, statement, bindings):
-            # SQLite 3.31 tells columns of ALTER TABLE, which has none.
-            if not statement.lstrip().upper().startswith("ALTER"):
-                column_counts.append(len(either(cursor, "get_description", "getdescription")()))
-            return True
-
+    def execute(self, record, sql):
+        """Run the SQL. Give all rows, and the error message or None."""
         cursor = self.connect(self.fill(record.connection)).cursor()
-        either(cursor, "set_exec_trace", "setexectrace")(note_columns)
         try:
-            return list(cursor.execute(sql or self.fill(record.sql))), column_counts, None
+            return list(cursor.execute(sql)), None
         except apsw.BindingsError:
             raise Failure("the SQL has a parameter, and a script cannot bind it") from None
         except apsw.Error as error:
-            return [], column_counts, message_of(error)
-        except (
-            ValueError
-        ) as error:  # from apsw itself; it has no means to get at TEXT that it cannot decode
-            raise Failure(
-                "no result: where TEXT is not valid UTF-8, use CAST(... AS BLOB)", got=str(error)
-            ) from None
+            return [], message_of(error)
+        except ValueError as error:  # from apsw itself, which cannot decode some TEXT
+            raise Failure("no result: where TEXT is not valid UTF-8, use CAST(... AS BLOB)",
+                          got=str(error)) from None
         finally:
             cursor.close(True)
 
@@ -527,21 +435,11 @@ def message_of(error):
     return str(error).removeprefix(type(error).__name__ + ": ")
 
 
-def count_records(record):
-    """How many statements and queries a record that is left out stands for; a loop counts once."""
-    return (record.kind in ("statement", "query")) + sum(
-        count_records(inner) for inner in record.body
-    )
-
-
-def condition_allows(word, name, comparison, version):
-    holds = name.lower() == "sqlite"
-    if holds and comparison:
-        wanted, running = (
-            [int(number) for number in text.split(".")] for text in (version, SQLITE_VERSION)
-        )
-        holds = COMPARISONS[comparison](running[: len(wanted)], wanted)
-    return holds == (word == "onlyif")
+def is_reached(version):
+    """Whether this SQLite is of that release or a newer one."""
+    wanted, running = ([int(number) for number in text.split(".")]
+                       for text in (version, SQLITE_VERSION))
+    return running >= wanted
 
 
 # Results
@@ -565,67 +463,22 @@ def convert(expression, value):
     return next(CASTING_CONNECTION.cursor().execute(f"SELECT {expression}", (value,)))[0]
 
 
-def lines_of(record, rows):
-    """A line per row, unless it could be that of other values."""
-    lines = ["|".join(row) for row in rows]
-    clear = all(line.count("|") == len(record.types) - 1 for line in lines)
-    return lines if clear else None
-
-
-def describe_difference(record, expected, values, rows):
-    columns, lines = len(record.types), lines_of(record, rows)
-    if lines and columns > 1 and all(line.count("|") == columns - 1 for line in expected):
-        values, columns = lines, 0
+def describe_difference(expected, got):
     first = 0
-    while first < min(len(expected), len(values)) and expected[first] == values[first]:
+    while expected[first:first + 1] == got[first:first + 1]:
         first += 1
-    message = f"wrong result, first at row {first // max(columns, 1) + 1}"
-    if columns:
-        message += f", column {first % columns + 1}"
-    return Failure(
-        message, expected=describe_values(expected, first), got=describe_values(values, first)
-    )
+    return Failure(f"wrong result, first at line {first + 1}", expected=describe(expected, first),
+                   got=describe(got, first))
 
 
-def describe_values(values, first):
-    """A line about a result, which begins a little before the first difference when there are many
-    values."""
-    start = max(0, first - 2) if len(values) > MOST_VALUES_SHOWN else 0
-    shown = values[start : start + MOST_VALUES_SHOWN]
-    before = "... | " if start else ""
-    after = " | ..." if start + len(shown) < len(values) else ""
-    return f"{len(values)} values: {before}{' | '.join(shown)}{after}" if values else "no values"
+def describe(lines, first):
+    """A result, which begins a little before the first difference when it has many lines."""
+    start = max(0, first - 2) if len(lines) > MOST_VALUES_SHOWN else 0
+    shown = ["..."] * (start > 0) + lines[start : start + MOST_VALUES_SHOWN]
+    return "\n".join(shown + ["..."] * (start + MOST_VALUES_SHOWN < len(lines))) or "no rows"
 
 
 # The command line
-
-
-def write_updates(query_outcomes):
-    """Rewrite the results that differed. Give the number of queries that could not be updated."""
-    changes, conflicts = {}, 0
-    for record, outcomes in query_outcomes.values():
-        if len(outcomes) > 1:
-            conflicts += 1
-            print(
-                f"FAIL {record.place}: cannot be updated: its result is not the same each time it"
-                " runs"
-            )
-        elif outcomes != {None}:
-            changes.setdefault(record.file, []).append((record.line, record, *outcomes))
-    for file, file_changes in changes.items():
-        lines = file.read_bytes().decode().split("\n")
-        for _, record, values in sorted(
-            file_changes, reverse=True
-        ):  # from the end, so that line numbers stay valid
-            line_end = "\r" if lines[record.line - 1].endswith("\r") else ""
-            comments = [line for line in lines[record.result_lines] if line.startswith("#")]
-            separator = ["----" + line_end] if record.expected is None else []
-            lines[record.result_lines] = (
-                separator + comments + [value + line_end for value in values]
-            )
-        file.write_bytes("\n".join(lines).encode())
-        print(f"updated {record.shown_file} ({len(file_changes)} queries)")
-    return conflicts
 
 
 def find_scripts(path, parser):
@@ -635,37 +488,27 @@ def find_scripts(path, parser):
     return scripts
 
 
-def run_file(path, extension, query_outcomes):
-    run = ScriptRun(extension, query_outcomes)
+def run_file(path, extension):
+    run = ScriptRun(extension)
     run.run_script(read_script(path.resolve(), str(path)))
-    counts = f"{run.passed + run.failed} records"
-    counts += f", {run.skipped} skipped" if run.skipped else ""
     # SQLite keeps something of what it does for the first time; what leaks does so again.
     if run.left > 0 and not run.failed:
         with contextlib.redirect_stdout(None):
-            again = ScriptRun(extension, None)
+            again = ScriptRun(extension)
             again.run_script(read_script(path.resolve(), str(path)))
         run.left = again.left
     if run.left > 0:
         run.failed += 1
         print(f"FAIL {path}: {run.left} bytes of SQLite's memory are left when it is over")
-    if run.failed:
-        print(f"FAIL {path}: {run.failed} of {counts}")
-    if run.skip_reason:
-        print(f"skip {path}: {run.skip_reason} ({counts})")
-    elif not run.failed:
-        print(f"ok   {path} ({counts})")
+    counts = f"{run.passed + run.failed} records"
+    counts += f", {run.skipped} skipped" if run.skipped else ""
+    print(f"FAIL {path}: {run.failed} of {counts}" if run.failed else f"ok   {path} ({counts})")
     return run
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Run sqllogictest scripts against SQLite.")
-    parser.add_argument(
-        "--load", metavar="EXTENSION", help="load this extension into every connection"
-    )
-    parser.add_argument(
-        "--update", action="store_true", help="write the actual results of queries into the scripts"
-    )
+    parser.add_argument("--load", metavar="EXTENSION", help="load it into every connection")
     parser.add_argument("paths", nargs="+", metavar="FILE_OR_DIRECTORY", type=Path)
     options = parser.parse_args(arguments)
     scripts = [script for path in options.paths for script in find_scripts(path, parser)]
@@ -674,20 +517,12 @@ def main(arguments=None):
         open_connection(":memory:", extension).close()
     except apsw.Error as error:
         parser.error(f"{options.load} does not load: {message_of(error)}")
-
-    print(
-        f"SQLite {SQLITE_VERSION}, apsw {APSW_VERSION}"
-        + (f", with {options.load}" if extension else "")
-    )
-    query_outcomes = {} if options.update else None
-    runs = [run_file(path, extension, query_outcomes) for path in scripts]
-    failed = sum(run.failed for run in runs) + (
-        write_updates(query_outcomes) if options.update else 0
-    )
-    print(
-        f"{sum(run.passed for run in runs)} passed, {failed} failed,"
-        f" {sum(run.skipped for run in runs)} skipped"
-    )
+    print(f"SQLite {SQLITE_VERSION}, apsw {APSW_VERSION}"
+          + (f", with {options.load}" if extension else ""))
+    runs = [run_file(path, extension) for path in scripts]
+    passed, failed, skipped = (sum(getattr(run, name) for run in runs)
+                               for name in ("passed", "failed", "skipped"))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
