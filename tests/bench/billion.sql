@@ -1,7 +1,7 @@
 -- 10^9 keys in one filter table. From the top folder: sqlite3 billion.db < tests/bench/billion.sql
 --
--- bloom_hashes needs up to 20 bytes of memory for each key of a statement, and each 'add_all' writes
--- most of the table. So each statement adds as many keys as 4 GB of memory allow.
+-- bloom_hashes needs up to 20 bytes of memory for each key of a statement, and each 'add_all'
+-- writes most of the table. So each statement adds as many keys as 4 GB of memory allow.
 .bail on
 .load ./bloom
 PRAGMA page_size = 65536;
@@ -24,6 +24,6 @@ SELECT count(*) AS "found of 1,000,000 known"
   FROM generate_series(1, 1000000000, 1000) JOIN seen ON key = value;
 SELECT count(*) AS "found of 1,000,000 others"
   FROM generate_series(1000000001, 1001000000) JOIN seen ON key = value;
-SELECT json_extract(info, '$.count') AS "keys, about", json_array_length(info, '$.layers') AS layers,
-       json_extract(info, '$.fpr') AS rate
+SELECT json_extract(info, '$.count') AS "keys, about",
+       json_array_length(info, '$.layers') AS layers, json_extract(info, '$.fpr') AS rate
   FROM seen;

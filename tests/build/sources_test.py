@@ -147,8 +147,7 @@ static bool toy_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]
     shape->extra[0] = 5;
     return true;
 }
-static bool toy_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    (void)problem;
+static bool toy_valid(const struct bloom_shape *shape) {
     return shape->extra[0] == 5 && shape->extra[1] == 0;
 }
 static bool toy_check(const struct bloom_shape *shape, const uint8_t *payload,

@@ -27,9 +27,6 @@ TEXTS = ["", "abc", "http://evil.example/a", "\u00e9", "e\u0301", "\u65e5\u672c\
          "\U0001f600", "a\0b", "0123456789abcdef", "x" * 100, "\ufeff", "\uffff", "\U0010ffff"]
 # Bytes of the header in which each format counts what it cannot know later.
 COUNTERS = {"dcso": [(40, 48)], "redisbloom": [(0, 8), (36, 44)]}
-AGAIN = " Write the filter again with BloomFilter.writeTo"
-STORE = "Store all that BloomFilter.writeTo writes"
-EXACTLY = "Store exactly what BloomFilter.writeTo writes"
 OF_JAVA = ("are a serialised object of Java. Write the filter with BloomFilter.writeTo instead of "
            "ObjectOutputStream")
 
@@ -456,24 +453,40 @@ def changed(data, at, form, *values):
     return bytes(data)
 
 
+# What is said of bytes that are too few or too many, and of numbers that no filter of a system has.
+WRITE_TO = "Store exactly what BloomFilter.writeTo writes"
+
+
+def cut_off(system, data, header, advice):
+    return (f"are cut off: there are {len(data)}, but the header of a filter of {system} alone has "
+            f"{header}. {advice}"), data
+
+
+def of_other_length(data, good, advice):
+    return (f"were cut off or extended: there are {len(data)}, but their header says {len(good)}. "
+            + advice), data
+
+
+def damaged(system, k, m, advice):
+    return (f"are damaged: no filter of {system} has k = {k} and m = {m} with the rest of their "
+            f"header. {advice}")
+
+
 def guava_refusals(good):
+    k, m = good[1], (len(good) - 6) * 8
     for data in (b"", good[:5]):
-        yield (f"are cut off: there are {len(data)}, but the header of a Guava filter alone has 6. "
-               + STORE), data
+        yield cut_off("Guava", data, 6, WRITE_TO)
     for data in (good[:6], good[:-1], good + b"\0"):
-        yield (f"were cut off or extended: there are {len(data)}, but their header says "
-               f"{len(good)}. {EXACTLY}"), data
-    for words in (0, -1, -2**31):
-        yield (f"are damaged: they say {words} words of 64 bits, but a Guava filter has 1 to "
-               "2147483647." + AGAIN), changed(good, 2, ">i", words)
+        yield of_other_length(data, good, WRITE_TO)
+    for words in (0, 2**32 - 1, 2**31):
+        yield damaged("Guava", k, words * 64, WRITE_TO), changed(good, 2, ">I", words)
     for strategy in (2, 255):
         yield ("are not a Guava filter that release RELEASE of this extension knows: the strategy "
                f"in their first byte is {strategy}, but known are 0 (MURMUR128_MITZ_32) and 1 "
                "(MURMUR128_MITZ_64). Write the filter with BloomFilter.writeTo or get a newer "
                "release"), changed(good, 0, "B", strategy)
     for strategy in (0, 1):
-        yield ("are damaged: they say 0 hashes per key, but a Guava filter has 1 to 255." + AGAIN,
-               changed(good, 0, "BB", strategy, 0))
+        yield damaged("Guava", 0, m, WRITE_TO), changed(good, 0, "BB", strategy, 0)
     yield OF_JAVA, bytes.fromhex("aced0005737200")
 
 
@@ -488,64 +501,50 @@ def spark_refusals(good):
         yield ("are not a Spark filter that release RELEASE of this extension knows: they begin "
                f"with version {version}, but known are 1 and 2. Write the filter with "
                "BloomFilter.writeTo or get a newer release"), changed(good, 0, ">I", version)
-    for k in (0, -1, 65536, -2**31):
-        yield (f"say {k} hashes per key, which must be 1 to 65535." + AGAIN,
-               changed(good, 4, ">i", k))
-    for words in (0, -1, -2**31):
-        yield (f"are damaged: they say {words} words of 64 bits, but a Spark filter has 1 to "
-               "2147483647." + AGAIN), changed(good, 8, ">i", words)
+    m = (len(good) - 12) * 8
+    for k in (0, 65536, 2**32 - 1):
+        yield damaged("Spark", k, m, WRITE_TO), changed(good, 4, ">I", k)
+    k = struct.unpack_from(">I", good, 4)[0]
+    for words in (0, 2**32 - 1, 2**31):
+        yield damaged("Spark", k, words * 64, WRITE_TO), changed(good, 8, ">I", words)
     for data, header in ((sample("spark2").write()[:15], 16), (b"", 12)):
-        yield (f"are cut off: there are {len(data)}, but the header of a Spark filter alone has "
-               f"{header}. {STORE}"), data
-    yield (f"were cut off or extended: there are {len(good) + 3}, but their header says "
-           f"{len(good)}. {EXACTLY}"), good + b"123"
+        yield cut_off("Spark", data, header, WRITE_TO)
+    yield of_other_length(good + b"123", good, WRITE_TO)
 
 
 def dcso_refusals(good):
-    yield ("have version 2, which is poppy's own and not a DCSO filter. Make the filter with "
-           "poppy's version 1"), b"\2" + good[1:]
-    for flags in (0, 0x101, 1 | 1 << 63, 3):
-        yield (f"are not a DCSO filter that is known: they begin with the flags {flags:016x}, but "
-               "a filter of version 1 has 0000000000000001. Check where it comes from",
+    system, advice = "DCSO's bloom", "Store the whole file"
+    k, m = struct.unpack_from("<QQ", good, 24)
+    for flags in (0, 2, 0x101, 1 | 1 << 63, 3):
+        yield (f"are not a filter of DCSO's bloom: they begin with the flags {flags:x}, but its "
+               "version 1 has 1, and 2 is poppy's own. Make the filter with version 1",
                changed(good, 0, "<Q", flags))
-    for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
-                       (5, -1.234567, "-1.23457"), (5, math.inf, "inf"), (5, math.nan, "nan")):
-        yield (f"are damaged: their header says n = {n} and p = {told}, but n must be 1 to "
-               "1099511627776, p between 0 and 1. Fetch the file again",
-               changed(good, 8, "<Qd", n, p))
-    for k, m in ((0, 100), (65536, 100), (2**63, 100), (3, 0), (3, 2**52 + 1), (3, 2**64 - 1)):
-        yield (f"are damaged: their header says {k} hashes and {m} bits, but there must be 1 to "
-               "65535 and 1 to 4503599627370496. Fetch the file again",
-               changed(good, 24, "<QQ", k, m))
-    yield ("are damaged: their header says 300 hashes for 299 bits, but more than 255 need as many "
-           "bits. Write them again where they come from"), changed(good, 24, "<QQ", 300, 299)
+    for n, p in ((0, 0.1), (2**40 + 1, 0.1), (5, 0.0), (5, 1.0), (5, -1.2), (5, math.inf),
+                 (5, math.nan)):
+        yield damaged(system, k, m, advice), changed(good, 8, "<Qd", n, p)
+    for k, m in ((0, 100), (65536, 100), (2**63, 100), (3, 0), (3, 2**52 + 1), (3, 2**64 - 1),
+                 (300, 299)):
+        yield damaged(system, k, m, advice), changed(good, 24, "<QQ", k, m)
     for last in (0x10, 0x80, 0xff):  # bits 96 to 103 of 100
-        yield ("are damaged: bits are set beyond the last of the filter. Fetch the file again",
+        yield ("are damaged: bits are set beyond the last of the filter. " + advice,
                struct.pack("<QQdQQQ", 1, 9, 0.1, 3, 100, 0) + bytes(12) + bytes([last, 0, 0, 0]))
-    yield ("are cut off: there are 47, but the header of a DCSO filter alone has 48. Store the "
-           "whole file"), good[:47]
-    yield (f"are cut off: there are {len(good) - 1}, but their header says at least {len(good)}. "
-           "Store the whole file"), good[:-1]
+    yield cut_off(system, good[:47], 48, advice)
+    yield of_other_length(good[:-1], good, advice)
 
 
 def go_refusals(good):
-    m = struct.unpack_from(">Q", good)[0]
-    write = "Write the filter with WriteTo or MarshalBinary"
+    system, advice = "bits-and-blooms", "Store exactly what WriteTo or MarshalBinary writes"
+    m, k = struct.unpack_from(">QQ", good)
     yield ("are JSON. Write the filter with WriteTo or MarshalBinary instead",
            b'{"m":1,"k":1,"b":""}')
-    for bits, k in ((0, 3), (2**52 + 1, 3), (100, 0), (100, 65536)):
-        yield (f"are not a filter of bits-and-blooms: their header says {k} hashes and {bits} "
-               f"bits. There must be 1 to 65535 and 1 to 4503599627370496. {write}",
-               changed(good, 0, ">QQ", bits, k))
-    yield (f"are not a filter of bits-and-blooms: their header says {m} bits, but a row of 64. "
-           + write), changed(good, 16, ">Q", 64)
-    yield ("are cut off: there are 23, but the header of a filter of bits-and-blooms alone has 24. "
-           "Store all that WriteTo writes"), good[:23]
-    yield (f"were cut off or extended: there are {len(good) + 8}, but their header says "
-           f"{len(good)}. Store exactly what WriteTo writes"), good + bytes(8)
+    for bits, probes in ((0, 3), (2**52 + 1, 3), (100, 0), (100, 65536)):
+        yield damaged(system, probes, bits, advice), changed(good, 0, ">QQ", bits, probes)
+    yield damaged(system, k, m, advice), changed(good, 16, ">Q", 64)
+    yield cut_off(system, good[:23], 24, advice)
+    yield of_other_length(good + bytes(8), good, advice)
     for row, word in ((70, 1 << 6), (100, 1 << 36), (100, 1 << 63)):
-        yield ("are damaged: bits are set beyond the last of the filter. Write it again with "
-               "WriteTo"), struct.pack(">QQQQQ", 100, 3, row, 0, word)
+        yield ("are damaged: bits are set beyond the last of the filter. " + advice,
+               struct.pack(">QQQQQ", 100, 3, row, 0, word))
 
 
 def parquet_refusals(good):
@@ -568,23 +567,18 @@ def redisbloom_refusals(good):
         yield ("are not a filter of RedisBloom 2.2 or newer: their header says options "
                f"{options}, but known are 5 and 13. Join all chunks of BF.SCANDUMP, the first one "
                "first"), changed(good, 12, "<I", options)
+    system, advice = "RedisBloom", "Join exactly the chunks of BF.SCANDUMP, the first one first"
     size = len(good) - 73
-    for at, form, values, told in (
-            (20, "Q", [0], {"bytes": 0}), (28, "Q", [8 * size + 64], {"bits": 8 * size + 64}),
-            (20, "QQ", [size + 4, 8 * size + 32], {"bytes": size + 4, "bits": 8 * size + 32}),
-            (36, "Q", [3], {}), (44, "d", [0.6172835], {"rate": "1.23457"}),
-            (44, "d", [5e-302], {"rate": "1e-301"}), (52, "d", [6.3], {}),
-            (60, "I", [4], {"hashes": 4}), (60, "I", [0], {"hashes": 0}),
-            (60, "I", [70000], {"hashes": 70000}), (64, "Q", [0], {"keys": 0}),
-            (72, "B", [1], {})):
-        says = {"keys": 60, "rate": "0.1", "hashes": 5, "bits": 8 * size, "bytes": size} | told
-        yield ("are damaged: their header says {keys} keys, rate {rate}, {hashes} hashes and "
-               "{bits} bits in {bytes} bytes, which no filter of RedisBloom has. Dump it again "
-               "with BF.SCANDUMP".format(**says), changed(good, at, "<" + form, *values))
-    yield ("are cut off: there are 72, but the header of a RedisBloom filter alone has 73. Join "
-           "all chunks of BF.SCANDUMP"), good[:72]
-    yield (f"were cut off or extended: there are {len(good) - 1}, but their header says "
-           f"{len(good)}. Join exactly the chunks of BF.SCANDUMP"), good[:-1]
+    for at, form, values, k, m in (
+            (20, "Q", [0], 5, 8 * size), (28, "Q", [8 * size + 64], 5, 8 * size + 64),
+            (20, "QQ", [size + 4, 8 * size + 32], 5, 8 * size + 32), (36, "Q", [3], 5, 8 * size),
+            (44, "d", [0.6172835], 5, 8 * size), (44, "d", [5e-302], 5, 8 * size),
+            (52, "d", [6.3], 5, 8 * size), (60, "I", [4], 4, 8 * size), (60, "I", [0], 0, 8 * size),
+            (60, "I", [70000], 70000, 8 * size), (64, "Q", [0], 5, 8 * size),
+            (72, "B", [1], 5, 8 * size)):
+        yield damaged(system, k, m, advice), changed(good, at, "<" + form, *values)
+    yield cut_off(system, good[:72], 73, advice)
+    yield of_other_length(good[:-1], good, advice)
 
 
 class Refusals(WithExtension):
@@ -733,23 +727,15 @@ class Refusals(WithExtension):
         return bytes(data)
 
     def test_headers_that_nothing_writes(self):
-        parquet = "has 8 hashes, at most 2^40 bits and no further parameters"
         words = struct.pack("<Q", 2**31 * 64)
-        for layout, at, value, problem in (
-                ("classic32", 16, b"\x41\0", "its header says 65 bits, but layout classic32 has a "
-                                             "multiple of 64 up to 4503599627370496"),
-                ("spark1", 40, b"\1", "layout spark1 has no seed"),
-                ("spark1", 48, b"\1", "layout spark1 has no seed"),
-                ("spark1", 16, words, "layout spark1 has at most 2^31 - 1 words"),
-                ("spark2", 16, words, "layout spark2 has at most 2^31 - 1 words"),
-                ("spark2", 44, b"\1", "layout spark2 has a seed of 32 bits"),
-                ("spark2", 48, b"\1", "layout spark2 has a seed of 32 bits"),
-                ("parquet", 21, b"\x02", f"layout parquet {parquet}"),
-                ("parquet", 8, b"\7", f"layout parquet {parquet}"),
-                ("parquet-int32", 40, b"\1", f"layout parquet-int32 {parquet}"),
-                ("redisbloom", 44, b"\2", "its header has options that RedisBloom does not know")):
-            self.refused(f"bloom_check: argument 1 is invalid: {problem}. Ask its author to write "
-                         "it again", CHECK, self.with_header(layout, at, value), 1)
+        for layout, at, value in (
+                ("classic32", 16, b"\x41\0"), ("spark1", 40, b"\1"), ("spark1", 48, b"\1"),
+                ("spark1", 16, words), ("spark2", 16, words), ("spark2", 44, b"\1"),
+                ("spark2", 48, b"\1"), ("parquet", 21, b"\x02"), ("parquet", 8, b"\7"),
+                ("parquet-int32", 40, b"\1"), ("redisbloom", 44, b"\2")):
+            with self.assertRaisesRegex(
+                    apsw.Error, f"argument 1 is invalid: layout {layout} has no filter with"):
+                self.value(CHECK, self.with_header(layout, at, value), 1)
 
     def test_headers_that_cannot_go_back(self):
         for at in (24, 32):

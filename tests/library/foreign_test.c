@@ -54,11 +54,11 @@ static void numbers(void) {
 static void list_of_names(void) {
     static const char FIRST[] = "'blocked', 'classic', 'counting', ";
     char text[BLOOM_PROBLEM_SIZE];
-    bloom_layout_list(text, sizeof text);
+    bloom_layout_list(text, sizeof text, false);
     assert_memory_equal(text, FIRST, sizeof FIRST - 1);
     for (size_t size = 1; size <= strlen(text) + 1; size++) {
         char *room = (char *)allocate_exactly(size);
-        bloom_layout_list(room, size);
+        bloom_layout_list(room, size, false);
         assert_non_null(memchr(room, '\0', size));
         assert_memory_equal(room, text, strlen(room));
         free(room);
