@@ -524,7 +524,8 @@ class Page(Scratch):
                 ("empty.txt", "", r"there is no entry in it; a list has URLs or names, .*"),
                 ("bad.gz", packed[:40], r"what gzip compressed here is damaged\."),
                 ("list.bz2", b"BZh91AY&SY\0\1",
-                 r"the text is compressed with bzip2. Unpack it first, as with bunzip2\.")):
+                 r"the text is binary, with a zero byte near its beginning\. Unpack it if it is"
+                 r" compressed, and give the text of a list\.")):
             with self.subTest(name=name):
                 self.use_list(name, data)
                 self.assertRegex(self.text("#list-problem"), rf"^{name}: {said}{kept}")
