@@ -88,20 +88,14 @@ class Tree:
         shutil.rmtree(self.base)
 
     def files(self):
-        return sorted(
-            (str(path.relative_to(self.base)), path.stat().st_size)
-            for path in self.base.rglob("*")
-            if path.is_file())
+        return sorted((str(path.relative_to(self.base)), path.stat().st_size)
+                      for path in self.base.rglob("*") if path.is_file())
 
     def run(self, command, stdin=subprocess.DEVNULL, **variables):
-        environment = {
-            name: value
-            for name, value in os.environ.items()
-            if name not in ("URLS", "VISITS", "SQLITE3")}
-        environment |= {
-            "HOME": str(self.home),
-            "XDG_CONFIG_HOME": str(self.home),
-            "TMPDIR": str(self.temporary)} | variables
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ("URLS", "VISITS", "SQLITE3")}
+        environment |= {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home),
+                        "TMPDIR": str(self.temporary)} | variables
         return subprocess.run(
             command, stdin=stdin, cwd=self.top, env=environment, capture_output=True, text=True,
             errors="surrogateescape", check=False, timeout=300)
