@@ -56,11 +56,15 @@ xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: the apsw of make
 # fetch brings it along.
 newest=$top/build/venv/bin/python
+# Where plain lines and URLs are read by the shortcut, plain_test.py reaches it; here it compares the
+# library with itself.
 scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
 [ ! -x "$newest" ] || set -- "$@" "scripts on the newest SQLite=$newest $scripts"
 
 "$PYTHON" tests/runner/run.py "$@" "simulator=STEPS=10000 bin/simulator" \
-    "scripts=$PYTHON $scripts" "filter tables=$PYTHON tests/tables/table_test.py" \
+    "scripts=$PYTHON $scripts" \
+    "filter tables=$PYTHON tests/tables/table_test.py" \
+    "plain URLs=$PYTHON tests/random/plain_test.py $PWD/bloom.so" \
     "foreign formats=$PYTHON tests/exchange/foreign_test.py" ||
     { echo "a suite failed: what it reaches tells nothing"; echo "0 passed, 1 failed"; exit 1; }
 

@@ -1,8 +1,9 @@
 /* Layout fuse: a filter is found for every set, whoever chose its keys, in little memory, which may
- * fail, and interrupted at any time. Its bytes, and which headers are refused: format_test.py. */
+ * fail, and interrupted at any time. Its bytes: format_test.py. */
 #include "fuse_attack.h"
 #include "library_test.h"
 
+#include "filter/header.h"
 #include "shapes.h"
 
 #include <math.h>
@@ -133,6 +134,34 @@ static void sizes(void) {
                     "more");
 }
 
+/* Every field that decides where numbers are must agree with m. */
+static void headers(void) {
+    static const struct {
+        uint64_t width, log, segments, places;
+        bool valid;
+    } FORMS[] = {
+        {8, 5, 1, 3 * 32, true},
+        {8, 4, 1, 3 * 16, false}, /* a number could be read before the payload */
+        {40, 5, 1, 3 * 32, false},
+        {0, 5, 1, 3 * 32, false},
+        {8, 5, 1, 3 * 32 + 8, false},
+        {8, 5, 0, 2 * 32, false},             /* no segment */
+        {8, 31, 1, UINT64_C(3) << 31, false}, /* more places than 32 bits can count */
+        {8, 32, 1, UINT64_C(3) << 32, false},
+        {8, 5, UINT64_C(1) << 32, UINT64_C(3) * 32, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(FORMS); i++) {
+        struct bloom_shape shape = sized_shape(&bloom_layout_fuse, 1000, 0.004);
+        uint8_t header[BLOOM_HEADER_BYTES];
+        char problem[BLOOM_PROBLEM_SIZE];
+        shape.extra[1] = FORMS[i].width | FORMS[i].log << 8 | FORMS[i].segments << 16;
+        shape.bits = FORMS[i].places * FORMS[i].width;
+        bloom_header_write(&shape, header);
+        assert_int_equal(bloom_header_read(&shape, header, BLOOM_HEADER_BYTES, problem),
+                         FORMS[i].valid);
+    }
+}
+
 /* Any payload of any shape may be asked for any key, and is not left. */
 static void any_payload(void) {
     enum { KEYS = 70 };
@@ -211,6 +240,7 @@ int main(void) {
         TEST("Chosen keys are given up after 64 seeds, and found one for under a salt",
              chosen_keys),
         TEST("Sizes grow with the keys and stay small", sizes),
+        TEST("A header whose fields disagree is refused", headers),
         TEST("A payload of any bytes may be asked and is never left", any_payload),
         TEST("Building takes at most 24 bytes a key", little_memory),
         TEST("Building without memory says so and releases all", no_memory),
