@@ -37,7 +37,7 @@ FIRST = int(os.environ.get("FIRST", "0"))
 WORLD = 100  # queries on the same tables
 DEAREST = 100000  # opcodes that a query of the model may take; a dearer one is left out
 
-# Where a key is not given. The last three: an argument that an outer join has left NULL, or a pin
+# Where a key is not given. The last two: an argument that an outer join has left NULL, or a pin
 # that SQLite compares once more.
 REFUSALS = re.compile(
     r"\w+: a filter table cannot list its keys"
@@ -123,8 +123,8 @@ ORDINARY = {
 FILTERS = {"seen": "mixed", "recent": "mixed", "ints": "integer", "bad": "text",
            "bad MATCH": "matched"}
 FUNCTIONS = {
-    "bloom_keys": ("filter", "filters", "f", {"key": "integer"}),
-    "bloom_url_keys": ("argument", "t", "url", {"key": "text", "rank": "integer"})}
+    "bloom_keys": ("filter", "f", {"key": "integer"}),
+    "bloom_url_keys": ("argument", "url", {"key": "text", "rank": "integer"})}
 # A key that was matched is what was asked, and not an entry to compare.
 NOT_TO_COMPARE = ("filter", "matched")
 
@@ -323,9 +323,9 @@ class Query:
                         self.bind(name, alias, given, left))
             elif kind == "function":
                 name = choices.of([name for name in FUNCTIONS if any(
-                    c.name.endswith("." + FUNCTIONS[name][2]) for c in left)] or
+                    c.name.endswith("." + FUNCTIONS[name][1]) for c in left)] or
                                   ["bloom_keys", *FUNCTIONS])
-                hidden, _, column, columns = FUNCTIONS[name]
+                hidden, column, columns = FUNCTIONS[name]
                 lateral = [c for c in left if c.name.endswith("." + column)]
                 if lateral and choices.chance(70):
                     row = choices.of(lateral)
