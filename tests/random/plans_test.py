@@ -528,7 +528,8 @@ class World:
         self.vary(choices)
 
     def vary(self, choices):
-        indexes = {"by_k": "t(k)", "by_n": "t(n, k)", "by_s": "t(s)", "by_url": "t(url)",
+        # Of one column each: SQLite 3.40 answers wrongly where it skips the first in a LEFT JOIN.
+        indexes = {"by_k": "t(k)", "by_n": "t(n)", "by_s": "t(s)", "by_url": "t(url)",
                    "u_by_k": "u(k)", "u_by_n": "u(n)", "by_some": "t(k) WHERE n > 5"}
         for name in indexes:
             self.run(self.real, f"DROP INDEX IF EXISTS {name}")
@@ -546,7 +547,7 @@ class World:
                     rows = choices.of((1, 10, 1000, 10**6, 10**9))
                     self.run(self.real, "INSERT INTO sqlite_stat1 VALUES (?, ?, ?)",
                              (table, name, f"{rows}" if name is None else
-                              f"{rows} {max(1, rows // choices.of((1, 10, 1000)))} 1"))
+                              f"{rows} {max(1, rows // choices.of((1, 10, 1000)))}"))
         self.run(self.real, "ANALYZE sqlite_master")
         for pragma in ("reverse_unordered_selects", "automatic_index"):
             self.run(self.real, f"PRAGMA {pragma} = {choices.pick(2)}")
