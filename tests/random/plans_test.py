@@ -37,7 +37,7 @@ FIRST = int(os.environ.get("FIRST", "0"))
 WORLD = 100  # queries on the same tables
 DEAREST = 100000  # opcodes that a query of the model may take; a dearer one is left out
 
-# Where a key is not given. The last three: an argument that an outer join has left NULL, or a pin
+# Where a key is not given. The last two: an argument that an outer join has left NULL, or a pin
 # that SQLite compares once more.
 REFUSALS = re.compile(
     r"\w+: a filter table cannot list its keys"
@@ -123,8 +123,8 @@ ORDINARY = {
 FILTERS = {"seen": "mixed", "recent": "mixed", "ints": "integer", "bad": "text",
            "bad MATCH": "matched"}
 FUNCTIONS = {
-    "bloom_keys": ("filter", "filters", "f", {"key": "integer"}),
-    "bloom_url_keys": ("argument", "t", "url", {"key": "text", "rank": "integer"})}
+    "bloom_keys": ("filter", "f", {"key": "integer"}),
+    "bloom_url_keys": ("argument", "url", {"key": "text", "rank": "integer"})}
 # A key that was matched is what was asked, and not an entry to compare.
 NOT_TO_COMPARE = ("filter", "matched")
 
@@ -323,9 +323,9 @@ class Query:
                         self.bind(name, alias, given, left))
             elif kind == "function":
                 name = choices.of([name for name in FUNCTIONS if any(
-                    c.name.endswith("." + FUNCTIONS[name][2]) for c in left)] or
+                    c.name.endswith("." + FUNCTIONS[name][1]) for c in left)] or
                                   ["bloom_keys", *FUNCTIONS])
-                hidden, _, column, columns = FUNCTIONS[name]
+                hidden, column, columns = FUNCTIONS[name]
                 lateral = [c for c in left if c.name.endswith("." + column)]
                 if lateral and choices.chance(70):
                     row = choices.of(lateral)
@@ -528,7 +528,8 @@ class World:
         self.vary(choices)
 
     def vary(self, choices):
-        indexes = {"by_k": "t(k)", "by_n": "t(n, k)", "by_s": "t(s)", "by_url": "t(url)",
+        # Of one column each: SQLite 3.40 answers wrongly where it skips the first in a LEFT JOIN.
+        indexes = {"by_k": "t(k)", "by_n": "t(n)", "by_s": "t(s)", "by_url": "t(url)",
                    "u_by_k": "u(k)", "u_by_n": "u(n)", "by_some": "t(k) WHERE n > 5"}
         for name in indexes:
             self.run(self.real, f"DROP INDEX IF EXISTS {name}")
@@ -546,7 +547,7 @@ class World:
                     rows = choices.of((1, 10, 1000, 10**6, 10**9))
                     self.run(self.real, "INSERT INTO sqlite_stat1 VALUES (?, ?, ?)",
                              (table, name, f"{rows}" if name is None else
-                              f"{rows} {max(1, rows // choices.of((1, 10, 1000)))} 1"))
+                              f"{rows} {max(1, rows // choices.of((1, 10, 1000)))}"))
         self.run(self.real, "ANALYZE sqlite_master")
         for pragma in ("reverse_unordered_selects", "automatic_index"):
             self.run(self.real, f"PRAGMA {pragma} = {choices.pick(2)}")
