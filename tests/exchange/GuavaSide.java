@@ -7,6 +7,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.function.Function;
 
 /** Guava's side of libraries_test.py, which says what the lines are: a kind is a funnel, string,
@@ -51,22 +52,13 @@ public final class GuavaSide {
     }
 
     private static byte[] bytes(String word) {
-        byte[] bytes = new byte[word.length() / 2];
-        for (int i = 0; i < bytes.length; i++) {
-            bytes[i] = (byte) Integer.parseInt(word.substring(2 * i + 1, 2 * i + 3), 16);
-        }
-        return bytes;
+        return HexFormat.of().parseHex(word.substring(1));
     }
 
     private static String write(BloomFilter<?> filter) throws IOException {
         ByteArrayOutputStream stream = new ByteArrayOutputStream();
         filter.writeTo(stream);
-        StringBuilder text = new StringBuilder("x");
-        for (byte each : stream.toByteArray()) {
-            text.append(Character.forDigit(each >> 4 & 15, 16));
-            text.append(Character.forDigit(each & 15, 16));
-        }
-        return text.toString();
+        return "x" + HexFormat.of().formatHex(stream.toByteArray());
     }
 
     private static String text(String word) {
