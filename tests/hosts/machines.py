@@ -27,7 +27,7 @@ def compiled(name, *command):
     with open(f"{path}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists() or path.stat().st_mtime < newest:
-            run(*command, "-o", path)
+            run(*command, "-o", path, timeout=1800)  # much to compile on a machine that is busy
     return path
 
 
@@ -69,7 +69,7 @@ def fingerprint(library, program=None):
 def assert_same_fingerprint(test, library, program):
     """That a machine makes the bytes that this one makes."""
     here, there = fingerprint(TOP / "bloom.so"), fingerprint(library, program)
-    test.assertGreater(len(here), 4000)
+    test.assertGreater(len(here), 3000)
     for ours, theirs in zip(here, there):  # of two long lists a difference takes long
         test.assertEqual(theirs, ours)
     test.assertEqual(len(there), len(here))

@@ -51,7 +51,7 @@ class Programs(unittest.TestCase):
 import sqlite3, sqlite_bloom
 connection = sqlite3.connect("counts.db")
 sqlite_bloom.load(connection)
-connection.execute("ATTACH 'filters.db' AS filters")
+connection.execute("ATTACH 'beside.db' AS filters")
 connection.execute("CREATE TABLE visits(url)")
 connection.execute("INSERT INTO visits VALUES ('a'), ('b')")
 connection.execute("CREATE VIRTUAL TABLE filters.seen USING bloom")
