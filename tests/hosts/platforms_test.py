@@ -24,8 +24,9 @@ PLATFORMS = {
     "fast-arithmetic": ("gcc -O3 -ffp-contract=fast -march=native", "gcc", "")}
 # SQLite is one thread's, and loads nothing: the extension is linked in.
 ENGINE = ["-O0", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"]
-# What judges hashes, kernels and rounding; the rest is SQL.
-SCRIPTS = "golden keys sets fuse counting bitmap merges estimates limits table_deletes".split()
+# What judges hashes, kernels and rounding, on processors that nothing else runs the scripts on.
+PROCESSORS = ("s390x", "i386")
+SCRIPTS = "golden keys sets fuse counting merges estimates limits table_deletes".split()
 
 
 class Platforms(unittest.TestCase):
@@ -40,8 +41,9 @@ class Platforms(unittest.TestCase):
                 remote = machines.remote(name, compiler.split(), engine, "-lm", linked=True)
                 command = f"{runner} {remote}"
                 machines.assert_same_fingerprint(self, "linked in", command)
-                self.assertRegex(machines.scripts("linked in", command, only=SCRIPTS),
-                                 r"^\d{3,} passed, 0 failed")
+                if name in PROCESSORS:
+                    self.assertRegex(machines.scripts("linked in", command, only=SCRIPTS),
+                                     r"^\d{3,} passed, 0 failed")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The page in headless Chromium (Debian's), opened as a file, without a network, and used as a
-person would. `make fetch` and the first step of `make packages` fetch Playwright and axe.
+person would. Playwright and axe are in build/drivers: see fetch.sh.
 """
 import gzip
 import json
