@@ -56,8 +56,8 @@ xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: the apsw of make
 # fetch brings it along.
 newest=$top/build/venv/bin/python
-# Where plain lines and URLs are read by the shortcut, plain_test.py reaches it; here it compares the
-# library with itself.
+# Where plain lines and URLs are read by the shortcut, plain_test.py reaches it; here it compares
+# the library with itself.
 scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
 [ ! -x "$newest" ] || set -- "$@" "scripts on the newest SQLite=$newest $scripts"
 
