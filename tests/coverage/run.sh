@@ -18,7 +18,7 @@ build=build/coverage
 # In a copy of the tree, since the tests load the library that lies at its top.
 rm -rf "$build"
 mkdir -p "$build/bin"
-cp -R ext tests Makefile "$build" || exit 1
+cp -R ext tests sql Makefile "$build" || exit 1
 cd "$build" || exit 1
 
 # Without optimisation a branch of the program is a branch of the source. Two builds, loaded and
@@ -56,11 +56,10 @@ xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: the apsw of make
 # fetch brings it along.
 newest=$top/build/venv/bin/python
-# Where plain lines and URLs are read by the shortcut, plain_test.py reaches it; here it compares
-# the library with itself.
 scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
 [ ! -x "$newest" ] || set -- "$@" "scripts on the newest SQLite=$newest $scripts"
 
+# plain_test.py reaches how plain lines and URLs are read; here it compares the library with itself.
 "$PYTHON" tests/runner/run.py "$@" "simulator=STEPS=10000 bin/simulator" \
     "scripts=$PYTHON $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
