@@ -4,9 +4,9 @@
 # floor.c, interface.c, sql_bench.py, bulk.py, table.c and generations.py.
 #
 #     sh tests/bench/run.sh [floor] [interface] [sql] [bulk] [table] [generations] [figures]
-#                           [charts]
+#                           [charts] [billion]
 #
-# Nothing named: all.
+# Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
 #
 # QUICK=1       filters of at most 10 million keys in floor and table, instead of 100 million
 # FULL=1        10 million keys or events in sql and generations, instead of 2 and 1 million
@@ -38,9 +38,9 @@ need() {
         { echo "make bench needs more packages: sudo apt-get install $2" >&2; exit 1; }
 }
 
-# begin_page TITLE SOURCE: how a page of results begins.
+# begin_page TITLE SOURCE [COMMAND]: how a page of results begins.
 begin_page() {
-    printf '# %s\n\nMade by `make bench`. ' "$1"
+    printf '# %s\n\nMade by `%s`. ' "$1" "${3:-make bench}"
     printf 'What was measured and how: the comment of `tests/bench/%s`.\n\n' "$2"
     (cd $BENCH && "$PYTHON" -c 'from report import machine_state
 print("\n".join(machine_state()))')
@@ -142,6 +142,18 @@ LEGEND
                 $RESULTS/generations.csv
             printf '\n![size and error by the hour](generations.svg)\n'
         } | tee $RESULTS/generations.md
+        ;;
+    billion)
+        rm -f $BUILD/billion.db*
+        {
+            begin_page '10^9 keys in one filter table' billion.sql \
+                'sh tests/bench/run.sh billion'
+            printf '\n```sql\n'
+            cat $BENCH/billion.sql
+            printf '```\n```text\n'
+            "$PYTHON" $BENCH/billion.py $BUILD/billion.db $BENCH/billion.sql
+            printf '```\n'
+        } | tee $RESULTS/billion.md
         ;;
     figures)
         "$PYTHON" $BENCH/figures.py $RESULTS
