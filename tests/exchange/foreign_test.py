@@ -264,6 +264,12 @@ class Made(WithExtension):
             self.value("SELECT bloom_new(10, 0.01, 'x')")
         self.assertNotIn("'classic32'", str(caught.exception))
 
+    def test_a_layout_that_is_not_text_in_a_later_row(self):
+        self.refused("bloom_agg: the options are not text but 5. Give the name of a layout, or "
+                     "text such as 'layout=fuse, key=url'",
+                     "SELECT bloom_agg(column1, 100, 0.1, column2) FROM (VALUES ('a', 'go'), "
+                     "('b', 5))")
+
     def test_n_of_zero(self):
         for layout in ("classic", "classic-utf16", "parquet", "parquet-int32", "redisbloom"):
             self.assertEqual(self.value("SELECT length(bloom_new(0, 0.4, ?1)) = "
