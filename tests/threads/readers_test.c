@@ -176,7 +176,7 @@ int main(void) {
     char names[BLOOM_PROBLEM_SIZE], *rest = names;
     int layouts = 0;
     make_keys();
-    bloom_layout_list(names, sizeof names); /* 'blocked', 'classic', ... */
+    bloom_layout_list(names, sizeof names, false); /* 'blocked', 'classic', ... */
     for (const char *name; (name = strtok(rest, "', ")) != NULL; rest = NULL, layouts++) {
         const struct bloom_layout *layout = bloom_layout_by_name(name, strlen(name));
         const int of_numbers = layout->exact || layout == &bloom_layout_parquet_int32;
