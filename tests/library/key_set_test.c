@@ -232,6 +232,7 @@ static struct bloom_hash chosen(int family, uint64_t i) {
         {{i * reciprocal(ODD), i << 32}},
         {{i << 23, ~i}},
         {{(i >> 8) << 55 | (i & 0xff), 7}},
+        {{i / 100, i}}, /* alike but for the second word */
     };
     return of[family];
 }
@@ -240,7 +241,7 @@ static struct bloom_hash chosen(int family, uint64_t i) {
  * 1/2 (1/(1-a)^2 - 1)) and one on average 1; searches for duplicates in between, once or twice a
  * key, add theirs. The order in the table is not seen in what is built. */
 static void chosen_keys_do_not_pile_up(void) {
-    enum { CHOSEN_FAMILIES = 7, KEYS = 70000 };
+    enum { CHOSEN_FAMILIES = 8, KEYS = 70000 };
     static const struct bloom_layout *const LAYOUTS[] = {
         &bloom_layout_blocked, &bloom_layout_classic, &bloom_layout_counting};
     uint64_t random = 11;
