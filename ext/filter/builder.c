@@ -125,9 +125,8 @@ static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct b
     if (built == BLOOM_BUILD_NO_SEED)
         bloom_fail(problem,
                    "cannot make a filter of layout %s, because the keys were chosen against it. "
-                   "Give %s salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
-                   shape->layout->name, shape->keying.salted ? "another" : "a",
-                   shape->layout->name);
+                   "Give a new salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
+                   shape->layout->name, shape->layout->name);
     return built;
 }
 
