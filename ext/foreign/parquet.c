@@ -154,8 +154,9 @@ static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
  * where z is the share of zeros that a word may have, 1 - p^(1/8). Because of the power of two the
  * last digits do not matter, in which machines differ. */
 static bool parquet_size(struct bloom_shape *shape, bloom_problem problem) {
-    const double wanted = PARQUET_WORDS * (double)bloom_foreign_keys(shape) /
-                          -log(1 - pow(shape->rate, 1.0 / PARQUET_WORDS));
+    const double words = (double)PARQUET_WORDS;
+    const double wanted =
+        words * (double)bloom_foreign_keys(shape) / -log(1 - pow(shape->rate, 1 / words));
     (void)problem;
     shape->probes = PARQUET_WORDS;
     shape->bits = PARQUET_BITS_LEAST;

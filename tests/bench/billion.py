@@ -15,8 +15,8 @@ def main(database, script):
     with open(script, "rb") as commands:
         subprocess.run(["sqlite3", database], stdin=commands, check=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(f"{time.monotonic() - began:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of a processor, "
-          f"at most {used.ru_maxrss / 1e6:.1f} GB of memory, a file of "
+    print(f"{time.monotonic() - began:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of a "
+          f"processor, at most {used.ru_maxrss / 1e6:.1f} GB of memory, a file of "
           f"{os.path.getsize(database) / 1e9:.2f} GB")
 
 

@@ -168,8 +168,8 @@ static void advice_against_chosen_keys(void) {
     }
     require_error(database,
                   "bloom_agg: cannot make a filter of layout fuse, because the keys were chosen "
-                  "against it. Give a new salt of 32 random hexadecimal digits, as in 'layout=fuse, "
-                  "salt=...'",
+                  "against it. Give a new salt of 32 random hexadecimal digits, as in "
+                  "'layout=fuse, salt=...'",
                   "SELECT bloom_agg(key, NULL, 0.004, 'fuse') FROM chosen");
     require_number(
         database, KEYS,

@@ -346,8 +346,8 @@ static void building_of_chosen_keys(void) {
     for (int turn = 0; turn < 2; turn++) {
         refused(sqlite_bloom_builder_finish(builder, &made, problem), SQLITE_BLOOM_CHOSEN_KEYS,
                 "sqlite_bloom_builder_finish: cannot make a filter of layout fuse, because the "
-                "keys were chosen against it. Give a new salt of 32 random hexadecimal digits, as in "
-                "'layout=fuse, salt=...'");
+                "keys were chosen against it. Give a new salt of 32 random hexadecimal digits, as "
+                "in 'layout=fuse, salt=...'");
         assert_null(made);
     }
     sqlite_bloom_builder_close(builder);
