@@ -1,6 +1,6 @@
 # How the tests are built and run; included by the Makefile. tests/README.md says what is where.
 #
-#: make test           what must pass, in two minutes on two cores; ONLY=WORD: what is named so
+#: make test           what must pass, in a minute on two cores; ONLY=WORD: what is named so
 #: make fetch          what make test needs of PyPI and npm, once
 #: make check          the same and what takes longer
 #: make long           what takes longer, as CI runs it

@@ -7,6 +7,7 @@
 PRAGMA page_size = 65536;
 PRAGMA journal_mode = WAL;
 CREATE VIRTUAL TABLE seen USING bloom(capacity=1000000000);
+.headers on
 .timer on
 INSERT INTO seen(seen, key)
   SELECT 'add_all', bloom_hashes(value) FROM generate_series(1, 200000000);

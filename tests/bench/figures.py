@@ -16,6 +16,7 @@ PAGES = [
     ("table.md", "filter tables: check, join, INSERT, DELETE, commit, by size"),
     ("chunks.md", "filter tables before and after a redesign; file and WAL sizes; by hand"),
     ("bulk.md", "ways to load many rows"),
+    ("billion.md", "a table of 10^9 keys: filling it, and its rate"),
     ("commit.md", "where the time of a committed INSERT goes; by hand"),
     ("generations.md", "a table that forgets by age"),
     ("floor.md", "the C library beside libbloom, RocksDB and libfilter; its measured rate"),

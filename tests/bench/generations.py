@@ -58,7 +58,7 @@ class Subject:
         self.seconds, self.wrong_old, self.wrong_new = [], [], 0  # the first two by the hour
 
     def pass_hour(self, hour, events):
-        """events: a key, and whether it comes for the first time."""
+        """Yields events: a key, and true if the key comes for the first time."""
         wrong_old, start = 0, time.perf_counter()
         self.cursor.execute(self.forget(hour))
         for at in range(0, len(events), BATCH):

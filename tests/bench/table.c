@@ -122,7 +122,7 @@ static uint64_t random_word(void) {
     return bench_mixed(next_random += BENCH_STEP);
 }
 
-/* Runs a statement once, and tells whether it gave or changed a row. */
+/* Runs a statement once. Returns true if it returned or changed a row. */
 static bool step(sqlite3_stmt *statement) {
     sqlite3 *database = sqlite3_db_handle(statement);
     bool row = sqlite3_step(statement) == SQLITE_ROW || sqlite3_changes(database) > 0;

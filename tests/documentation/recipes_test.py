@@ -267,7 +267,7 @@ class Demo(TreeTest):
         figures, _ = self.figures(URLS=path)
         self.assertEqual(figures["Adblock rule with a condition"], 2)
         self.assertEqual(figures["distinct keys"], 2)
-        # Harmless visits that are listed, all but the look-alike, are no false positives.
+        # Harmless visits on the list, except the look-alike, are not false positives.
         run = self.tree.demo(URLS=self.write(b"shop0.example\n"), VISITS="20")
         self.assertRegex(run.stdout, r"confirmed by the exact list +19 visits")
         self.assertRegex(run.stdout, r"false positives +0 visits")

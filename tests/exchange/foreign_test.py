@@ -459,7 +459,7 @@ def changed(data, at, form, *values):
     return bytes(data)
 
 
-# What is said of bytes that are too few or too many, and of numbers that no filter of a system has.
+# The messages about too few or too many bytes, and about numbers that no filter of a system has.
 WRITE_TO = "Store exactly what BloomFilter.writeTo writes"
 
 

@@ -298,7 +298,7 @@ class Guava(Sides, WithExtension):
                                      self.side.ask("check", "string", data, keys=TEXTS))
 
     def test_text_that_is_not_utf8(self):
-        """What Java makes of such bytes is what is hashed here."""
+        """Such bytes have the same hash here as in Java."""
         generator = random.Random(7)
         samples = [b"".join(generator.choices(SPLINTERS, k=generator.randint(1, 12)))
                    for _ in range(3000)]

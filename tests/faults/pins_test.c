@@ -48,7 +48,7 @@ static const char *const COPIES[] = {
     "SELECT count(*) FROM seen(nullif((SELECT bloom_pin(f) FROM filters), 1))",
 };
 
-/* Whether SQL ends because a pin is gone; it may not end otherwise. */
+/* Returns true if SQL ends because a pin is gone. Any other error fails the test. */
 static bool pin_is_gone(sqlite3 *database, const char *sql) {
     char error[300];
     if (try(database, error, "%s", sql) == SQLITE_OK)

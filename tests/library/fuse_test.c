@@ -223,7 +223,7 @@ static void interrupted(void) {
         assert_int_equal(built, BLOOM_BUILD_INTERRUPTED);
         assert_int_equal(questions.asked, at);
     }
-    /* Six passes over 100,000 keys, asked every 30,000. */
+    /* Six passes over 100,000 keys, with a question every 30,000 keys. */
     assert_true(at > 12);
     questions.yes_at = 0;
     free(made.payload);

@@ -512,7 +512,7 @@ static void unfinished_builders(void) {
     sqlite_bloom_filter_close(expected);
 }
 
-/* More than any machine has is no memory; nothing overflows. */
+/* A filter that no machine has memory for is an error, and nothing overflows. */
 static void huge_filters(void) {
     struct test_memory memory = {.fails_from = 1, .fails_to = 1}; /* the bytes are first */
     const struct sqlite_bloom_memory failing = {test_allocate, test_release, test_resize, &memory};

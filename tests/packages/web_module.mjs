@@ -25,7 +25,7 @@ const gone = other.prepare("SELECT 1");
 assert.deepEqual(other.run("SELECT count(*) FROM sqlite_master")[0].rows, [[0]]);
 other.close();
 
-// What is refused, and in which words.
+// Errors and their messages.
 const wanted =
   "parameter 1: a number, BigInt, boolean, string, null, ArrayBuffer or view of one is wanted, not";
 const noList = "TypeError: the parameters must be an array, or an object of named ones";

@@ -436,7 +436,7 @@ def message_of(error):
 
 
 def is_reached(version):
-    """Whether this SQLite is of that release or a newer one."""
+    """Returns true if this SQLite is that release or a newer one."""
     wanted, running = ([int(number) for number in text.split(".")]
                        for text in (version, SQLITE_VERSION))
     return running >= wanted

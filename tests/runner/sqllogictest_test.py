@@ -67,7 +67,7 @@ BAD = [
      " subpattern at position 0"),
     ("statement error/SELECT ?", "the SQL has a parameter, and a script cannot bind it"),
     ("statement ok/SELECT ${i}", "${i} is no loop variable here"),
-    # What is no script.
+    # Files that are not scripts.
     ("statment ok/SELECT 1", "unknown record `statment`"),
     ("statement okay/SELECT 1",
      "`statement okay` is not `statement ok` or `statement error [PATTERN]`"),

@@ -126,7 +126,7 @@ static uint64_t from_environment(const char *name, uint64_t otherwise) {
     return text != NULL && *text != '\0' ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* All that has a weight: steps, and what is not one. */
+/* Everything that has a weight: steps and other events. */
 static unsigned *weight_of(const char *name) {
     static const struct {
         const char *name;

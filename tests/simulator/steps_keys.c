@@ -200,7 +200,7 @@ static double unite(struct raw *raw, const uint8_t *payload) {
     return layer->shape.layout->estimate(&layer->shape, layer->payload).rate;
 }
 
-/* With the keys that are asked. */
+/* With the keys of the query. */
 static void merge(struct attempt *attempt, sqlite3_stmt *statement) {
     connection_t *connection = attempt->connection;
     const struct options *options = &attempt->table->options;
