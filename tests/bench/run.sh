@@ -40,7 +40,7 @@ need() {
 
 # begin_page TITLE SOURCE [COMMAND]: how a page of results begins.
 begin_page() {
-    printf '# %s\n\nMade by `%s`. ' "$1" "${3:-make bench}"
+    printf '# %s\n\nMade by `%s`.\n' "$1" "${3:-make bench}"
     printf 'What was measured and how: the comment of `tests/bench/%s`.\n\n' "$2"
     (cd $BENCH && "$PYTHON" -c 'from report import machine_state
 print("\n".join(machine_state()))')
