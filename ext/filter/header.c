@@ -144,8 +144,8 @@ static void read_numbers(struct bloom_shape *shape, const uint8_t *header) {
     }
 }
 
-/* Returns true when a writer may write such a header, whose key rule is known. There is no sign of
- * p, not even of zero, because one filter has one form. The comparison is false for a NaN. */
+/* Returns true when every number of a header is one that its layout allows. p has no sign, not even
+ * when it is zero, because each filter has one form. The comparison is false for a NaN. */
 static bool is_possible(const struct bloom_shape *shape, const uint8_t *header) {
     const struct bloom_layout *layout = shape->layout;
     return bloom_shape_hashing(shape)->number == header[AT_HASHING] &&

@@ -35,9 +35,9 @@ struct bloom_exchange {
     const struct bloom_layout *layout; /* of its filters */
     const struct bloom_layout *older;  /* of its filters of another version, or NULL */
     const char *unknown; /* completes "has layout NAME, which " for a filter of another layout */
-    const char *system;  /* for messages about bytes that are not its filter, and what to do then */
-    const char *advice;
-    bool big_endian; /* the words that it writes */
+    const char *system;  /* for messages */
+    const char *advice;  /* what to do about bytes that are cut off or damaged */
+    bool big_endian;     /* the words that it writes */
 
     /* Reads bytes of which nothing is known but their length, and validates them. On false, problem
      * completes "the bytes ...". */
@@ -92,8 +92,8 @@ void bloom_exchange_list(char *text, size_t size);
 bool bloom_foreign_has_header(const struct bloom_foreign *filter, uint64_t header,
                               bloom_problem problem);
 
-/* The header has k and m, which are in range and plausible together, and so is the rest of it,
- * which the format has judged. They become those of the shape. */
+/* k and m of the header become those of the shape. Both must be in range and plausible together.
+ * `rest` must be true: the format has checked the rest of the header. */
 bool bloom_foreign_numbers(struct bloom_foreign *filter, uint64_t probes, uint64_t bits, bool rest,
                            bloom_problem problem);
 

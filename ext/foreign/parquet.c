@@ -151,8 +151,8 @@ static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
     0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
 
 /* Sizes a filter as every writer of Parquet does: the power of two that is not below 8 n / -ln(z),
- * where z is the share of zeros that a word may have, 1 - p^(1/8). Because of the power of two the
- * last digits do not matter, in which machines differ. */
+ * where z is the share of zeros that a word may have, 1 - p^(1/8). Machines differ in the last
+ * digits of the logarithm, which do not matter here, because the size is a power of two. */
 static bool parquet_size(struct bloom_shape *shape, bloom_problem problem) {
     const double words = (double)PARQUET_WORDS;
     const double wanted =

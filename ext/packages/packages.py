@@ -122,7 +122,7 @@ PACKAGES = {
         "java", BINARIES + " default-jdk-headless maven", ("Java package", "java_test.py")
     ),
 }
-# Whose tests need what tests/packages/fetch.sh fetches: drivers of SQLite, bundlers, a browser's.
+# The packages whose tests need what tests/packages/fetch.sh fetches: drivers and bundlers.
 WITH_DRIVERS = ("page", "wheel", "npm")
 DRIVERS = release.TOP / "build/drivers/ready"
 BUILDING = release.BUILD / "building"  # locked as long as `all` builds
@@ -171,8 +171,8 @@ def build(names):
 
 
 def build_under(lock):
-    """First what has to be fetched for the tests, and the binaries, of which most is made and for
-    which zig compiles much.
+    """Builds everything. What the tests fetch and the binaries come first, because most packages
+    are made from the binaries, and zig takes long to compile them.
     """
     with lock:  # which its end releases
         wanted = [name for name in ["binaries", *PACKAGES] if not PACKAGES[name].lacks()]

@@ -92,9 +92,8 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
 
 /* What to do about a value for which the key rule has no key to add. */
 #define BLOOM_NO_KEY_ADVICE                                                                        \
-    "Read a block list with bloom_list, and leave out other text with WHERE bloom_url(key) IS "    \
-    "NOT "                                                                                         \
-    "NULL"
+    "Read a block list with bloom_list, and leave out other text with "                            \
+    "WHERE bloom_url(key) IS NOT NULL"
 
 /* Appends a keying to a JSON object: ,"key":"url","salted":true, or nothing. */
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying);

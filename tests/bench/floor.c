@@ -49,10 +49,10 @@ enum {
 /* Where the numbers of keys that are never added begin. */
 #define ABSENT (UINT64_C(1) << 40)
 
-/* What is measured: a deed, with so many keys a call. */
-enum deed { ADD, CHECK_ABSENT, CHECK_PRESENT, CHECK_MIXED, DEEDS };
-static const char *const DEED_NAMES[DEEDS] = {"add", "check absent", "check present",
-                                              "check mixed"};
+/* A measurement is an action with a number of keys in each call. */
+enum action { ADD, CHECK_ABSENT, CHECK_PRESENT, CHECK_MIXED, ACTIONS };
+static const char *const ACTION_NAMES[ACTIONS] = {"add", "check absent", "check present",
+                                                  "check mixed"};
 static const size_t CALLS[] = {1, 32, BULK};
 static const char *const CALL_NAMES[] = {"", "batch ", "bulk "};
 enum { CALL_COUNT = sizeof CALLS / sizeof *CALLS };
@@ -74,8 +74,8 @@ struct contender {
     struct bloom_shape shape;      /* ours, as the next */
     uint8_t *payload;
     uint64_t found; /* absent keys that the last check found */
-    size_t times[DEEDS][CALL_COUNT];
-    double nanoseconds[DEEDS][CALL_COUNT][TIMES_MOST];
+    size_t times[ACTIONS][CALL_COUNT];
+    double nanoseconds[ACTIONS][CALL_COUNT][TIMES_MOST];
 };
 
 static _Noreturn void fail(const char *problem) {
@@ -112,14 +112,15 @@ static void keys_free(struct keys *keys) {
     free(keys->starts);
 }
 
-/* Makes keys for a deed: of the numbers from, from + step, ..., or of as many that are never
- * added, or of half of each. */
-static void keys_make(struct keys *keys, enum deed deed, uint64_t from, double step, size_t count) {
+/* Makes keys for an action: from the numbers from, from + step, ..., from as many numbers that are
+ * never added, or from half of each. */
+static void keys_make(struct keys *keys, enum action action, uint64_t from, double step,
+                      size_t count) {
     uint32_t at = 0;
     keys->count = count;
     for (size_t i = 0; i < count; i++) {
-        bool absent =
-            deed == CHECK_ABSENT || (deed == CHECK_MIXED && bench_random(i ^ ABSENT) >> 63 != 0);
+        bool absent = action == CHECK_ABSENT ||
+                      (action == CHECK_MIXED && bench_random(i ^ ABSENT) >> 63 != 0);
         uint64_t number = absent ? ABSENT + i : from + (uint64_t)((double)i * step);
         if (keys->text) {
             keys->starts[i] = at;
@@ -248,30 +249,30 @@ static uint64_t check_by(const struct contender *contender, const struct keys *k
     return all_found;
 }
 
-static bool offers(const struct contender *contender, enum deed deed, size_t by) {
+static bool offers(const struct contender *contender, enum action action, size_t by) {
     const struct floor_peer *peer = contender->peer;
     return by == 1 || peer == NULL ||
-           (deed == ADD ? peer->add_many != NULL : peer->check_many != NULL);
+           (action == ADD ? peer->add_many != NULL : peer->check_many != NULL);
 }
 
-static void measure(struct contender *contender, enum deed deed, size_t call,
+static void measure(struct contender *contender, enum action action, size_t call,
                     const struct keys *keys) {
     size_t by = CALLS[call];
-    if (!offers(contender, deed, by))
+    if (!offers(contender, action, by))
         return;
-    if (contender->times[deed][call] == TIMES_MOST)
+    if (contender->times[action][call] == TIMES_MOST)
         fail("too many repetitions");
     double start = now();
-    if (deed == ADD) {
+    if (action == ADD) {
         add_by(contender, keys, by);
     } else {
         uint64_t found = check_by(contender, keys, by);
-        if (deed == CHECK_ABSENT)
+        if (action == CHECK_ABSENT)
             contender->found = found;
-        else if (deed == CHECK_PRESENT && found != keys->count)
+        else if (action == CHECK_PRESENT && found != keys->count)
             fail("a key that was added is not found");
     }
-    contender->nanoseconds[deed][call][contender->times[deed][call]++] =
+    contender->nanoseconds[action][call][contender->times[action][call]++] =
         (now() - start) / (double)keys->count;
 }
 
@@ -312,14 +313,14 @@ static void print_times(struct contender *contender, bool text, uint64_t keys, d
     char start[100];
     snprintf(start, sizeof start, "%s,%" PRIu64 ",%g,%s", text ? "URLs" : "hashes", keys, rate,
              contender->name);
-    for (int deed = 0; deed < DEEDS; deed++)
+    for (int action = 0; action < ACTIONS; action++)
         for (size_t call = 0; call < CALL_COUNT; call++) {
-            double *times = contender->nanoseconds[deed][call];
-            size_t count = contender->times[deed][call];
+            double *times = contender->nanoseconds[action][call];
+            size_t count = contender->times[action][call];
             if (count == 0)
                 continue;
             qsort(times, count, sizeof *times, ascending);
-            printf("%s,%s%s,%.2f,%.2f,%.2f\n", start, CALL_NAMES[call], DEED_NAMES[deed],
+            printf("%s,%s%s,%.2f,%.2f,%.2f\n", start, CALL_NAMES[call], ACTION_NAMES[action],
                    (times[(count - 1) / 2] + times[count / 2]) / 2, times[0], times[count - 1]);
         }
     printf("%s,rate,%.6f,,\n", start, (double)contender->found / SAMPLE);
@@ -382,26 +383,26 @@ static void speed(uint64_t keys_in_all, double rate, bool text) {
     size_t count = contenders_make(contenders, keys_in_all, rate, text);
     size_t present = keys_in_all < SAMPLE ? (size_t)keys_in_all : SAMPLE;
     double step = (double)keys_in_all / (double)present;
-    struct keys asked[DEEDS]; /* by each way of checking */
+    struct keys asked[ACTIONS]; /* by each way of checking */
     asked[ADD] = keys_allocate((size_t)(keys_in_all / STRETCHES + 1), text);
     fill(contenders, count, keys_in_all, &asked[ADD]);
-    for (enum deed deed = CHECK_ABSENT; deed < DEEDS; deed++) {
-        asked[deed] = keys_allocate(SAMPLE, text);
-        keys_make(&asked[deed], deed, 0, step, deed == CHECK_ABSENT ? SAMPLE : present);
+    for (enum action action = CHECK_ABSENT; action < ACTIONS; action++) {
+        asked[action] = keys_allocate(SAMPLE, text);
+        keys_make(&asked[action], action, 0, step, action == CHECK_ABSENT ? SAMPLE : present);
     }
     for (size_t turn = 0; turn < TURNS; turn++)
         for (size_t call = 0; call < CALL_COUNT; call++)
-            for (enum deed deed = CHECK_ABSENT; deed < DEEDS; deed++)
+            for (enum action action = CHECK_ABSENT; action < ACTIONS; action++)
                 for (size_t i = 0; i < count; i++)
-                    measure(&contenders[(i + turn) % count], deed, call, &asked[deed]);
+                    measure(&contenders[(i + turn) % count], action, call, &asked[action]);
     for (struct contender *contender = contenders; contender < contenders + count; contender++) {
         print_times(contender, text, keys_in_all, rate);
         free(contender->payload);
         if (contender->peer != NULL)
             contender->peer->release(contender->filter);
     }
-    for (enum deed deed = ADD; deed < DEEDS; deed++)
-        keys_free(&asked[deed]);
+    for (enum action action = ADD; action < ACTIONS; action++)
+        keys_free(&asked[action]);
 }
 
 /* Measured over absent keys, and as the bits themselves tell (what bloom_fpr returns). */

@@ -20,9 +20,9 @@ import platform
 import subprocess
 import sys
 
-DEEDS = ["add", "check absent", "check present", "check mixed"]
+ACTIONS = ["add", "check absent", "check present", "check mixed"]
 CALLS = ["", "batch ", "bulk "]  # 1, 32, 1024 keys a call
-OPERATIONS = [call + deed for deed in DEEDS for call in CALLS]
+OPERATIONS = [call + action for action in ACTIONS for call in CALLS]
 # What must hold at p = 1 %, hashes given: operation, the other filter and its operation, at most so
 # many times its time. Ratios, since they hold on any machine; to RocksDB's when it was measured.
 FLOOR_MARKS = [(call + "check mixed", "blocked", call + "check absent", 1.15) for call in CALLS]

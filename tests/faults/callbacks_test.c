@@ -146,8 +146,8 @@ static void ignored_pragma(void) {
 
 /* ---- Between two rows of a query ---- */
 
-/* A rollback that takes a change of the schema back ends every open handle, one of a chunk among
- * them after so many looks. */
+/* A rollback that undoes a change of the schema ends every open handle. After several checks one of
+ * a chunk is open, too. */
 static void rolled_back_amid_a_query(void) {
     sqlite3_stmt *query;
     sqlite3 *database = open_database(":memory:");

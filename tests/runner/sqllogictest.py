@@ -45,8 +45,6 @@ Control records are one line each:
 load FILE                   Close all connections and open FILE, a path in the script's directory, a
                             `file:` URI, or `:memory:` for another empty database.
 reconnect                   Close all connections and open the same file again.
-include FILE                Run the records of FILE, a path relative to the including script, as if
-                            they stood here.
 loop NAME START END         Run the records up to the matching `endloop` for each integer from START
 ...                         to END - 1. In all of them `${NAME}` stands for it: in SQL, results,
 endloop                     patterns, names of files and connections, and bounds of inner loops.
@@ -85,7 +83,7 @@ import apsw
 from extended import either
 
 # The first word of each control record, and how many follow it; None: at least one.
-WORDS_AFTER = {"reconnect": 0, "endloop": 0, "load": 1, "include": 1, "loop": 3, "foreach": None}
+WORDS_AFTER = {"reconnect": 0, "endloop": 0, "load": 1, "loop": 3, "foreach": None}
 LOOPS = ("loop", "foreach")
 CONDITION = re.compile(r"onlyif\s+sqlite>=(\d+(?:\.\d+)*)\s*(?:#.*)?")
 VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -115,7 +113,6 @@ class Failure(Exception):
 class Record:
     """One record of a script, as written: `${...}` is still in place."""
 
-    file: Path
     shown_file: str
     line: int
     kind: str = "broken"  # or "statement", "query", the first word of a control record
@@ -126,7 +123,7 @@ class Record:
     types: str = ""
     sorts: bool = False
     expected: list | None = None
-    body: list = field(default_factory=list)  # the records inside a loop or an included file
+    body: list = field(default_factory=list)  # the records inside a loop
     cases: list = field(default_factory=list)  # of foreach: the values of its names in each round
 
     @property
@@ -137,22 +134,20 @@ class Record:
         self.kind, self.argument, self.body = "broken", reason, []
 
 
-def read_script(file, shown_file, including_files=()):
+def read_script(file, shown_file):
     """The records of a script. What cannot be understood becomes a broken record, which fails when
     it is run."""
     try:
         lines = file.read_bytes().decode().split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        return [Record(file, shown_file, 1, argument=f"the script cannot be read: {error}")]
+        return [Record(shown_file, 1, argument=f"the script cannot be read: {error}")]
     records, open_loops = [], []
     for paragraph in split_into_paragraphs(lines):
         while paragraph:
-            record = Record(file, shown_file, paragraph[0][0])
+            record = Record(shown_file, paragraph[0][0])
             try:
                 read_record(record, paragraph)
-                if record.kind == "include":
-                    read_included_script(record, (file, *including_files))
-                elif record.kind == "endloop":
+                if record.kind == "endloop":
                     if not open_loops:
                         raise Failure("endloop without a loop")
                     open_loops.pop()
@@ -232,14 +227,6 @@ def read_record(record, paragraph):
         paragraph.clear()
 
 
-def read_included_script(record, including_files):
-    file = (record.file.parent / record.argument).resolve()
-    if file in including_files:
-        raise Failure(f"{record.argument} includes itself")
-    shown_file = os.path.join(os.path.dirname(record.shown_file), record.argument)
-    record.body = read_script(file, shown_file, including_files)
-
-
 # Running scripts
 
 
@@ -289,8 +276,6 @@ class ScriptRun:
             self.run_statement(record)
         elif record.kind == "query":
             self.run_query(record)
-        elif record.kind == "include":
-            self.run_records(record.body)
         elif record.kind in LOOPS:
             self.run_loop(record)
         else:  # load or reconnect

@@ -82,8 +82,7 @@ BAD = [
     ("reconnect", "a database in memory cannot be opened again; `load FILE` first"),
     ("endloop", "endloop without a loop"),
     ("loop i 0 ten//endloop", "`ten` is not an integer"),
-    ("foreach a b/1 | 2/3", "`3` is not a value for each of a, b"),
-    ("include a.inc", "the script cannot be read: [Errno 2] No such file or directory")]
+    ("foreach a b/1 | 2/3", "`3` is not a value for each of a, b")]
 
 
 class Runner(unittest.TestCase):
@@ -94,20 +93,17 @@ class Runner(unittest.TestCase):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(directory.name)
 
-    def run_script(self, text, **other_files):
-        """The exit code, and what is printed below the first line. Each keyword argument x is the
-        content of a file x.inc beside the script."""
-        for name, content in (other_files | {"t": text}).items():
-            path = Path("t.test" if name == "t" else f"{name}.inc")
-            path.write_text(content.replace("/", "\n") + "\n")
+    def run_script(self, text):
+        """Returns the exit code, and the output after its first line."""
+        Path("t.test").write_text(text.replace("/", "\n") + "\n")
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             code = sqllogictest.main(["t.test"])
         return code, output.getvalue().partition("\n")[2]
 
-    def passes(self, text, passed, skipped=0, **other_files):
+    def passes(self, text, passed, skipped=0):
         with self.subTest(text):
-            code, output = self.run_script(text, **other_files)
+            code, output = self.run_script(text)
             self.assertEqual((code, output.splitlines()[-1]),
                              (0, f"{passed} passed, 0 failed, {skipped} skipped"), output)
 
@@ -124,8 +120,8 @@ class Runner(unittest.TestCase):
                 code, output = self.run_script(f"# comment//{text}//{ONE}")
                 first, *_, last = output.splitlines()
                 self.assertEqual((code, last), (1, "1 passed, 1 failed, 0 skipped"))
-                place = "FAIL a.inc:1" if text.startswith("include") else "FAIL t.test:3"
-                self.assertEqual(first[:len(f"{place}: {message}")], f"{place}: {message}")
+                said = f"FAIL t.test:3: {message}"
+                self.assertEqual(first[:len(said)], said)
         for text in ("loop i 0 2//" + ONE, "foreach i/1//" + ONE):
             _, output = self.run_script(text)
             self.assertIn("FAIL t.test:1: loop without endloop", output)
@@ -141,7 +137,7 @@ class Runner(unittest.TestCase):
                               (f"{MAJOR + 1}", 0), (f"{MAJOR}.{MINOR} # why", 1)):
             self.passes(f"onlyif sqlite>={version}/{ONE}", runs, skipped=1 - runs)
 
-    def test_loops_and_included_files(self):
+    def test_loops(self):
         made = "SELECT group_concat(a, ' ') FROM t/----"
         for text, passed in (
             ("loop i 3 6//statement ok/CREATE TABLE t${i}(a${i})//query T/"
@@ -165,8 +161,6 @@ class Runner(unittest.TestCase):
             "loop i 7 9//loop j 0 3//query I/SELECT ${i} * ${j}/----/0//endloop//endloop")
         self.assertEqual(output.count("FAIL t.test:5:"), 1)
         self.assertIn("2 passed, 4 failed", output)
-        self.passes("loop i 0 2//include a.inc//endloop", 2, a="query I/SELECT ${i}/----/${i}")
-        self.assertIn("includes itself", self.run_script("include a.inc", a="include t.test")[1])
 
     def test_databases_and_connections(self):
         zero, gone = COUNT.replace("/1//", "/0//"), "statement error no such table/SELECT * FROM {}"

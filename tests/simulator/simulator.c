@@ -2,10 +2,10 @@
  *
  *     STEPS=1000000 SECONDS=60 SEED=1 build/tests/simulator [WEIGHTS ...]
  *
- * runs rounds of 400 steps, each with the next seed and a disk of its own, until so many steps are
- * done or so many seconds over (without either: 30000 steps). A failure tells commit and seed, and
- * then the fewest steps of its round that still fail, as far as they are found in a minute, or in
- * SHORTEN=N seconds.
+ * runs rounds of 400 steps, each with the next seed and a disk of its own, until that many steps
+ * are done or that many seconds are over (without either: 30000 steps). A failure tells commit and
+ * seed, and then the fewest steps of its round that still fail, as far as they are found in a
+ * minute, or in SHORTEN=N seconds.
  *
  *     SEED=17 ROUNDS=1 TRACE=1 ...        that round again, with all that is done
  *

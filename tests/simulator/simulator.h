@@ -361,8 +361,8 @@ enum raw_added raw_add(struct raw *raw, const uint64_t *words, bool again);
 bool raw_remove(struct raw *raw, const uint64_t *words);
 void raw_rotate(struct raw *raw);
 
-/* Whether the chunk that a new key would go to might be closed by so many keys, whatever their
- * bits. */
+/* Returns true if `more` keys might close the chunk that a new key would go to, whatever bits they
+ * set. */
 bool raw_may_close(const struct raw *raw, const uint64_t *words, unsigned more);
 
 /* Whether two tables are the same, but for what is stored of forgotten generations. estimated: only

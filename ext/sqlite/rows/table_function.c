@@ -112,7 +112,8 @@ static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *sa
     if (rows->bytes == NULL || rows->room < length) {
         sqlite3_free(rows->bytes);
         rows->room = length;
-        rows->bytes = sqlite3_malloc64(length + 1); /* never none, because NULL is lack of memory */
+        rows->bytes =
+            sqlite3_malloc64(length + 1); /* at least one byte, because NULL means no memory */
         if (rows->bytes == NULL)
             return SQLITE_NOMEM;
     }

@@ -11,7 +11,7 @@ struct bloom_rows {
     sqlite3_vtab_cursor base; /* first: SQLite sees only this */
     sqlite3 *database;
     /* A copy of the argument, until the next run. */
-    int type;       /* of SQLite: SQLITE_NULL for a pin; 0: there is none yet */
+    int type;       /* of SQLite: SQLITE_NULL for a pin. 0 before the first run. */
     uint8_t *bytes; /* of a BLOB or text (in UTF-8), or the eight of a number */
     size_t length, room;
     struct bloom_kept_pin pin;

@@ -96,10 +96,6 @@ class Cursor:
     def __init__(self, connection):
         self.connection = connection
         self.columns = 0
-        self.trace = lambda cursor, statement, bindings: True
-
-    def set_exec_trace(self, trace):
-        self.trace = trace
 
     def get_description(self):
         return [None] * self.columns
@@ -108,8 +104,8 @@ class Cursor:
         if bindings:  # the runner's casts: numbers and text alone
             sql = sql.replace("?", _literal(bindings[0]))
         rows, statements = _ask("x", self.connection.number, sql)
-        for statement, self.columns in statements:
-            self.trace(self, statement, bindings)
+        for _, self.columns in statements:
+            pass  # the columns of the last one
         return iter(rows)
 
     def close(self, force=False):
