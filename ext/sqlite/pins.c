@@ -84,7 +84,7 @@ static void result_pin(sqlite3_context *context, struct bloom_pin *pin, const ch
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {
     /* Aligned to a cache line, so that no block is in two of them. */
     enum { LINE = 64 };
-    struct bloom_pin *pin = sqlite3_malloc64(sizeof *pin + LINE + filter->length);
+    struct bloom_pin *pin = bloom_allocate(&bloom_sql_memory, sizeof *pin + LINE + filter->length);
     if (pin == NULL) {
         sqlite3_result_error_nomem(context);
         return;

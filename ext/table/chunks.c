@@ -85,12 +85,8 @@ int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
     return bloom_database_close_row(&handle, code);
 }
 
-void bloom_chunks_transaction(struct bloom_chunks *chunks, bool begins) {
-    chunks->copies.writes = begins;
-    chunks->newest_known = false;
-}
-
-void bloom_chunks_rolled_back(struct bloom_chunks *chunks) {
+void bloom_chunks_transaction(struct bloom_chunks *chunks, bool runs) {
+    chunks->copies.writes = runs;
     chunks->newest_known = false;
 }
 

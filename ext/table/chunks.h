@@ -57,9 +57,8 @@ int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handl
 /* Call last in each operation. Closes the reader unless a cursor is open. */
 void bloom_chunks_finish(struct bloom_chunks *chunks);
 
-/* SQLite begins or ends a transaction in which the table is written, or rolls it back in part. */
-void bloom_chunks_transaction(struct bloom_chunks *chunks, bool begins);
-void bloom_chunks_rolled_back(struct bloom_chunks *chunks);
+/* SQLite begins a transaction in which the table is written, rolls it back in part, or ends it. */
+void bloom_chunks_transaction(struct bloom_chunks *chunks, bool runs);
 
 /* Opens row 0, or moves a handle to it, and reads it. */
 int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite3_blob **handle,

@@ -218,13 +218,6 @@ int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
 
 /* Merging */
 
-static bool any_bit(const uint8_t *bytes, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (bytes[i] != 0)
-            return true;
-    return false;
-}
-
 /* Counts the ones of a chunk's blocks, and estimates its keys as if the chunk were a filter. */
 static struct bloom_estimate estimate_chunk(const struct bloom_place *chunk,
                                             const uint8_t *blocks) {
@@ -276,7 +269,9 @@ static int merge_blocks(struct bloom_chunks *chunks, uint8_t *payload, const uin
     uint64_t at = 0;
     for (uint64_t number = 0; number < layer->chunks && code == SQLITE_OK; number++) {
         const struct bloom_place chunk = bloom_place_of_chunk(chunks, 0, chunks->newest, number);
-        if (any_bit(blocks + at, chunk.bytes))
+        const bool empty =
+            blocks[at] == 0 && memcmp(blocks + at, blocks + at + 1, chunk.bytes - 1) == 0;
+        if (!empty)
             code = unite_chunk(chunks, &chunk, blocks + at);
         at += chunk.bytes;
     }

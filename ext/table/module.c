@@ -640,7 +640,7 @@ static int table_savepoint(sqlite3_vtab *base, int depth) {
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     (void)depth;
-    bloom_chunks_rolled_back(&table_of(base)->chunks);
+    bloom_chunks_transaction(&table_of(base)->chunks, true);
     return SQLITE_OK;
 }
 
