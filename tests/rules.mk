@@ -86,7 +86,7 @@ CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 $(LINKED_TESTS): $(BUILD)/sqlite3.o
 $(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D)
-	$(CC) $(if $(LINKED_SANITIZERS),-O1 -fsanitize=address,-O2) -g -w \
+	$(CC) $(if $(LINKED_SANITIZERS),-O0 -fsanitize=address,-O2) -g -w \
 	    -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 -DSQLITE_ENABLE_COLUMN_METADATA \
 	    -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK -c -o $@ $<
 else
@@ -175,7 +175,6 @@ LONG_SUITES = \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Scripts' \
-    'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
@@ -185,7 +184,7 @@ LONG_SUITES = \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \
-    'URLs and their parsers, more=COUNT=60000 $(PYTHON) tests/documentation/urls_test.py' \
+    'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
@@ -200,6 +199,7 @@ EXHAUSTIVE_SUITES = \
     'refusals=$(BUILD)/tests/refusal_test' \
     'costs on the oldest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'costs on the newest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \
     'fuzzing=sh tests/fuzz/run.sh' \
     '40,000 plans=SEED=4 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
