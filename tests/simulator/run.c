@@ -52,7 +52,6 @@ int really(struct connection *connection, int code) {
         if (connection->links[schema].file != NULL)
             locked = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
     }
-    note("%s: -- result %d (%s)", connection->name, code, last_error);
     return is_busy(locked) ? locked : code;
 }
 

@@ -43,7 +43,7 @@ void step_rollback(struct connection *connection) {
 static void keep_what_is_committed(struct connection *connection, bool late) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         const struct link *link = &connection->links[schema];
-        if (!late || !link->wrote || link->file->shared)
+        if (!late || !link->wrote || link->file->shared || link->file->path[0] == '\0')
             continue;
         /* It gives back a lock that the failure has left. */
         sqlite3_exec(connection->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
@@ -268,8 +268,6 @@ void step_reopen(struct connection *connection) {
     for (unsigned i = 0; i < CONNECTIONS; i++)
         if (connections[i].in_transaction && &connections[i] != connection)
             return;
-    if (connection != &connections[0] && connection != &connections[1])
-        return;
     note("%s: closed and opened", connection->name);
     connection_close(connection);
     connection_open(connection, connection->name, &files[0]);
