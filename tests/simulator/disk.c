@@ -111,7 +111,8 @@ static struct inode *inode_at(const char *path) {
     return NULL;
 }
 
-/* The memory of a file without a name is kept for the next one, unless a crash may bring it back. */
+/* The memory of a file without a name is kept for the next one, unless a crash may bring the file
+ * back. */
 static void inode_let_go(struct inode *inode) {
     if (inode->linked || inode->handles != NULL || inode->image != NULL)
         return;
