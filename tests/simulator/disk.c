@@ -524,7 +524,7 @@ void disk_format(uint64_t seed) {
             inode_let_go(inode);
         }
     random_state = seed;
-    sqlite3_randomness(0, NULL); /* asks the disk for a seed anew */
+    sqlite3_randomness(0, NULL); /* asks the disk for a seed again */
 }
 
 void disk_put(const char *path, const void *bytes, size_t size) {

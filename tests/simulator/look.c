@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SINGLY = 2, TOGETHER = 8 }; /* keys that are asked for by a statement each, and by one */
+enum { SINGLY = 2, TOGETHER = 8 }; /* keys queried by a statement each, and by one */
 
 struct answers {
     unsigned count;
@@ -14,7 +14,7 @@ struct answers {
     sqlite3_int64 chunks, counted;
     unsigned char *filter; /* NULL: refused */
     size_t filter_bytes;
-    bool has_info, asked_filter;
+    bool has_info, queried_filter;
 };
 
 /* The end of a statement with questions. False when a lock was in the way. Of all questions only
@@ -45,10 +45,10 @@ static bool ask(struct connection *connection, unsigned schema, unsigned name, u
             bind_list(statement, answers->keys + first, end - first);
         for (unsigned i = first; i < end; i++)
             answers->found[i] = false;
-        while (sqlite3_step(statement) == SQLITE_ROW)
-            answers
-                ->found[first + (unsigned)(which == CHECK ? 0 : sqlite3_column_int(statement, 0))] =
-                true;
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            const int place = which == CHECK ? 0 : sqlite3_column_int(statement, 0);
+            answers->found[first + (unsigned)place] = true;
+        }
         code = sqlite3_reset(statement);
     }
     return ended(connection, schema, code, which);
@@ -88,7 +88,7 @@ static bool ask_filter(struct connection *connection, unsigned schema, unsigned 
     }
     if (statement != NULL)
         code = sqlite3_reset(statement);
-    answers->asked_filter = true;
+    answers->queried_filter = true;
     return ended(connection, schema, code, FILTER);
 }
 
@@ -100,7 +100,7 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
     const sqlite3_int64 rowid = (sqlite3_int64)(random_next() >> 1);
     const bool info_first = random_once_in(3);
     sqlite3_set_last_insert_rowid(database, rowid);
-    const bool asked =
+    const bool queried =
         (info_first || ask_keys(connection, schema, name, answers)) &&
         ((!thorough && random_once_in(2)) || ask_info(connection, schema, name, answers)) &&
         (!random_once_in(6) || ask_filter(connection, schema, name, answers)) &&
@@ -108,7 +108,7 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
     expect(sqlite3_changes(database) == changes && sqlite3_total_changes(database) == total &&
                sqlite3_last_insert_rowid(database) == rowid,
            "%s: queries count as changes", connection->name);
-    return asked;
+    return queried;
 }
 
 /* A table has a filter when no generation but one, and of that only the first layer, has rows. */
@@ -155,7 +155,7 @@ static void compare(const struct raw *raw, const struct answers *answers, const 
                                   (uint64_t)answers->counted == raw_keys(raw)),
            "%s: info has %lld chunks and %lld keys, not %llu and %llu", where, answers->chunks,
            answers->counted, (unsigned long long)raw_rows(raw), (unsigned long long)raw_keys(raw));
-    if (answers->asked_filter)
+    if (answers->queried_filter)
         compare_filter(raw, answers, where);
 }
 

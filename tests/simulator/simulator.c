@@ -49,7 +49,7 @@ static bool tracing;
 static struct progress {
     uint64_t seed;
     unsigned step;
-    bool told; /* the failure was reported */
+    bool reported; /* with its message */
 } * progress;
 
 uint64_t refusals, faults_met, looks, crashes;
@@ -106,7 +106,7 @@ void expect(bool holds, const char *format, ...) {
     va_end(list);
     puts("");
     fflush(stdout);
-    progress->told = true;
+    progress->reported = true;
     _exit(1);
 }
 
@@ -140,9 +140,9 @@ static const struct step *random_step(void) {
 }
 
 /* In a transaction SQLite may begin to read a database that no statement named, as when it reads
- * all schemas anew: from then on it sees what there is now. Outside of one no lock is held,
+ * all schemas again: from then on it sees what there is now. Outside of one no lock is held,
  * whatever failed before. Where a schema is in doubt, one is changed and rolled back, temp, which
- * nobody locks: then SQLite reads all of them anew. */
+ * nobody locks: then SQLite reads all of them again. */
 static void rest(struct connection *connection) {
     sqlite3 *database = connection->database;
 #if SQLITE_VERSION_NUMBER >= 3034000
@@ -238,7 +238,7 @@ int main(void) {
     waitpid(child, &status, 0);
     if (status == 0)
         return 0;
-    if (!progress->told)
+    if (!progress->reported)
         printf("SEED=%" PRIu64 ", step %u: the process ended with status %d\n", progress->seed,
                progress->step, status);
     puts("0 passed, 1 failed");

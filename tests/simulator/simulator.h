@@ -284,7 +284,7 @@ enum raw_added raw_add(struct raw *raw, unsigned key, bool again);
 bool raw_remove(struct raw *raw, unsigned key);
 void raw_rotate(struct raw *raw);
 
-/* Whether two tables are the same, but for what is stored of forgotten generations. estimated: only
+/* Whether two tables are the same, except what is stored of forgotten generations. estimated: only
  * their bits are compared. */
 bool raw_same(const struct raw *raw, const struct raw *other, bool estimated);
 

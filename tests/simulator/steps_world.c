@@ -348,7 +348,7 @@ void step_busy_close(struct connection *connection) {
     sqlite3_finalize(statement);
 }
 
-/* After an ATTACH that fails SQLite reads all schemas anew: each table gets a second object. */
+/* After an ATTACH that fails SQLite reads all schemas again: each table gets a second object. */
 void step_failed_attach(struct connection *connection) {
     bool met;
     for (unsigned schema = 0; schema < SCHEMAS && connection->in_transaction; schema++)

@@ -15,13 +15,13 @@ static const char *journal;
 /* ---- Connections ---- */
 
 /* SQLite 3.40 loses commits in a crash, once pages that a transaction wrote to a WAL twice were
- * rolled back: it leaves the frame from which checksums are to be made anew, so that those of later
- * frames are wrong. 3.53 forgets that frame. What is spilled is written twice. */
+ * rolled back: it keeps the frame from which checksums are to be computed again, so that those of
+ * later frames are wrong. 3.53 forgets that frame. What is spilled is written twice. */
 static bool may_spill(void) {
     return !setting.wal || sqlite3_libversion_number() >= 3053000;
 }
 
-/* Only WAL is told by the file itself. */
+/* Only WAL is stored in the file itself. */
 void set_durability(sqlite3 *database, const char *schema) {
     char sql[100];
     sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.synchronous = %s", schema,
