@@ -187,10 +187,12 @@ static void one_round(uint64_t seed) {
         struct connection *connection = &connections[random_below(CONNECTIONS)];
         const bool was_in_transaction = connection->in_transaction;
         connection->touched = -1;
-        if (random_below(1000) < setting.crashes)
-            crash_in(random_step()->run, connection);
+        const struct step *step = random_step();
+        if (random_below(1000) < setting.crashes) /* which shows most when something is committed */
+            crash_in(connection->in_transaction && random_once_in(2) ? step_commit : step->run,
+                     connection);
         else
-            random_step()->run(connection);
+            step->run(connection);
         for (unsigned i = 0; i < CONNECTIONS; i++)
             rest(&connections[i]);
         if (files[0].shared && files[0].writer == NULL)

@@ -14,11 +14,12 @@ void step_begin(struct connection *connection) {
     if (connection->in_transaction || !plain(connection, BEGIN[how]))
         return;
     model_begin(connection, how == 2);
-    for (unsigned schema = 0; how == 1 && schema < SCHEMAS; schema++)
-        if (connection->links[schema].file != NULL) {
-            view(connection, schema);
-            connection->links[schema].sure = true;
-        }
+    /* BEGIN IMMEDIATE reads all files. Before 3.34 nothing tells which files SQLite has read later,
+     * so there all of them are read here. */
+    const bool reads_all = how == 1 || sqlite3_libversion_number() < 3034000;
+    for (unsigned schema = 0; reads_all && connection->in_transaction && schema < SCHEMAS; schema++)
+        if (connection->links[schema].file != NULL)
+            settle_view(connection, schema);
 }
 
 void step_rollback(struct connection *connection) {
