@@ -88,7 +88,7 @@ $(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D)
 	$(CC) $(if $(LINKED_SANITIZERS),-O0 -fsanitize=address,-O2) -g -w \
 	    -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 -DSQLITE_ENABLE_COLUMN_METADATA \
-	    -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK -c -o $@ $<
+	    -c -o $@ $<
 else
 LINKED_SQLITE = -lsqlite3
 endif
@@ -99,7 +99,6 @@ $(foreach name,memory refusal,$(BUILD)/tests/$(name)_test): CMOCKA =
 $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/faults/*.h)
 	$(LINK) -o $@ $(filter tests/%.c,$^) $(CMOCKA) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
 	    -lpthread -lm
-SIMULATOR_WEIGHTS = $(wildcard tests/simulator/*.steps)
 COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 $(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
 	@mkdir -p $(@D)
@@ -181,8 +180,7 @@ LONG_SUITES = \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
-    'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
-    'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
+    'simulator=SEED=1000 STEPS=30000 $(BUILD)/tests/simulator' \
     'costs=$(BUILD)/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \

@@ -3,7 +3,6 @@
 #ifndef BLOOM_FUZZ_H
 #define BLOOM_FUZZ_H
 
-#include "base/bitset.h"
 #include "sqlite-bloom.h"
 #include "base/portable.h"
 #include "filter/header.h"
@@ -112,48 +111,11 @@ static inline int fuzz_repair(uint8_t *bytes, size_t size) {
     return memcmp(before, bytes, sizeof before) != 0;
 }
 
-/* What only some layouts offer. */
-static inline void fuzz_use_kinds(const struct bloom_shape *shape, uint8_t *payload) {
-    const struct bloom_layout *layout = shape->layout;
-    size_t length = (size_t)bloom_payload_bytes(shape);
-    uint64_t keys[100], down[100], word = 0x123456789abcdef;
-    if (layout->repeats) {
-        for (unsigned i = 0; i < 20; i++)
-            bloom_counting_remove(shape, payload, &word);
-        uint8_t *doubled = fuzz_copy(payload, length);
-        layout->unite(doubled, payload, length);
-        if (layout->estimate(shape, doubled).ones != layout->estimate(shape, payload).ones)
-            abort();
-        free(doubled);
-        const struct bloom_shape converted = bloom_counting_as_blocked(shape);
-        size_t bytes = (size_t)bloom_payload_bytes(&converted);
-        uint8_t *bits = fuzz_copy(payload, bytes);
-        memset(bits, 0, bytes);
-        bloom_counting_convert(shape, payload, bits);
-        if (bloom_bitset_ones(bits, bytes) != layout->estimate(shape, payload).ones)
-            abort();
-        free(bits);
-    }
-    if (layout->exact) {
-        size_t count = bloom_bitmap_list(shape, payload, 0, shape->bits - 1, false, keys, 100);
-        for (size_t i = 0; i < count; i++)
-            if (!layout->check(shape, payload, keys + i) || (i > 0 && keys[i] <= keys[i - 1]))
-                abort();
-        if (count > 0) {
-            size_t back = bloom_bitmap_list(shape, payload, 0, keys[count - 1], true, down, count);
-            for (size_t i = 0; i < count; i++)
-                if (back != count || down[count - 1 - i] != keys[i])
-                    abort();
-        }
-    }
-}
-
-/* A filter that was let in can be read, written, merged and counted within its bounds; bytes is its
- * copy of exact size, header first. */
+/* A filter that was let in can be read, written and counted within its bounds; bytes is its copy of
+ * exact size, header first. What only some layouts offer, fuzz_functions.c calls. */
 static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *bytes) {
     enum { KEYS = 8 };
     uint8_t *payload = bytes + bloom_header_bytes(shape);
-    size_t length = (size_t)bloom_payload_bytes(shape);
     const struct bloom_layout *layout = shape->layout;
     uint8_t found[KEYS];
     uint64_t values[BLOOM_HASH_WORDS_MAXIMUM * KEYS];
@@ -174,18 +136,6 @@ static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *byt
     if (!(estimate.rate >= 0 && estimate.rate <= 1) || !(estimate.count >= 0) ||
         !(estimate.fill <= 1))
         abort();
-    fuzz_use_kinds(shape, payload);
-
-    uint8_t *other = fuzz_copy(payload, length);
-    memset(other, 0, length / 2);
-    bloom_bitset_union(other, payload, length);
-    if (memcmp(other, payload, length) != 0)
-        abort();
-    bloom_bitset_intersect(other, payload, length);
-    if (memcmp(other, payload, length) != 0 ||
-        (layout->unite == bloom_bitset_union && bloom_bitset_ones(other, length) != estimate.ones))
-        abort();
-    free(other);
 
     /* It is still a filter: no bit has been set beyond the last. */
     struct bloom_shape again;

@@ -1,5 +1,5 @@
 /* Arbitrary bytes as a filter, on the library floor: what the gatekeeper lets through can be read,
- * written, merged and counted within its bounds. */
+ * written and counted within its bounds. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -15,146 +15,141 @@ static unsigned choose(struct source *source, unsigned choices) {
     return *source->data++ % choices;
 }
 
-static void append(struct source *source, const char *text) {
-    size_t length = strlen(text);
+static void append(struct source *source, const char *text, size_t length) {
     if (source->length + length < sizeof source->sql) {
-        memcpy(source->sql + source->length, text, length + 1);
+        memcpy(source->sql + source->length, text, length);
         source->length += length;
+        source->sql[source->length] = '\0';
     }
 }
 
-static const char *const LEAVES[][4] = {
-    {"NULL", "0", "1", "-1"},
-    {"2.5", "0.01", "1e300", "9223372036854775807"},
-    {"''", "'abc'", "'classic'", "'blocked'"},
-    {"'guava'", "'counting'", "'fuse'", "'bitmap'"},
-    {"x''", "x'89424c4d01010100'", "x'01030000000100000000000000ff'", "zeroblob(64)"},
-    {"i", "v", "b", "10"},
-    {"1000", "1e-9", "json_array(i, v)", "bloom_new(10)"},
-    {"bloom_new(64, 0.1, 'classic')", "(SELECT filter FROM seen)", "nullif(bloom_pin(b), i)",
-     "CASE i WHEN 1 THEN bloom_pin(b) ELSE nullif(bloom_pin(b), v) END"},
-    {"max(bloom_pin(b))", "first_value(nullif(bloom_pin(b), 1)) OVER (ORDER BY i)",
-     "lag(bloom_pin(b), 1, b) OVER (ORDER BY i DESC)", "(SELECT nullif(bloom_pin(b), 1) FROM t)"},
-    {"nullif(i || 'a', upper(v))", "CAST(b AS TEXT)", "CAST(x'ff00c3' AS TEXT)", "off"},
-    {"'error'", "TEXT", "counting"}};
-static const char *const CALLS[][11] = {
-    {"bloom_new(", "bloom_new_bits(", "bloom_add(", "bloom_check(", "bloom_union(",
-     "bloom_intersect(", "bloom_count(", "bloom_fpr(", "bloom_info(", "bloom_size(", "bloom_hash("},
-    {"bloom_pin(", "bloom_version(", "bloom_agg(", "bloom_union_agg(", "(SELECT bloom_pin(",
-     "coalesce(NULL, ", "length(", "hex(", "bloom_import(", "bloom_export(", "bloom_agg("},
-    {"bloom_add(b, ", "bloom_check(b, ", "bloom_url(", "bloom_list(", "bloom_remove(",
-     "bloom_convert(", "nullif(", "iif(", "ifnull(", "max(", "bloom_intersect_agg("}};
+/* Separated by semicolons. */
+static const char LEAVES[] =
+    "NULL;0;1;-1;2.5;0.01;1e300;9223372036854775807;'';'abc';'classic';'blocked';'guava';"
+    "'counting';'fuse';'bitmap';x'';x'89424c4d01010100';x'01030000000100000000000000ff';"
+    "zeroblob(64);i;v;b;10;1000;1e-9;json_array(i, v);bloom_new(10);"
+    "bloom_new(64, 0.1, 'classic');(SELECT filter FROM seen);nullif(bloom_pin(b), i);"
+    "CASE i WHEN 1 THEN bloom_pin(b) ELSE nullif(bloom_pin(b), v) END;max(bloom_pin(b));"
+    "first_value(nullif(bloom_pin(b), 1)) OVER (ORDER BY i);"
+    "lag(bloom_pin(b), 1, b) OVER (ORDER BY i DESC);(SELECT nullif(bloom_pin(b), 1) FROM t);"
+    "nullif(i || 'a', upper(v));CAST(b AS TEXT);CAST(x'ff00c3' AS TEXT);off;'error';TEXT;"
+    "counting";
+static const char CALLS[] =
+    "bloom_new(;bloom_new_bits(;bloom_add(;bloom_check(;bloom_union(;bloom_intersect(;"
+    "bloom_count(;bloom_fpr(;bloom_info(;bloom_size(;bloom_hash(;bloom_pin(;bloom_version(;"
+    "bloom_agg(;bloom_union_agg(;(SELECT bloom_pin(;coalesce(NULL, ;length(;hex(;"
+    "bloom_import(;bloom_export(;bloom_agg(;bloom_add(b, ;bloom_check(b, ;bloom_url(;"
+    "bloom_list(;bloom_remove(;bloom_convert(;nullif(;iif(;ifnull(;max(;bloom_intersect_agg(";
 
-enum { LEAF_COUNT = 43, CALL_COUNT = 33 };
+/* Appends an item of a list, and returns where it begins. */
+static const char *append_one(struct source *source, const char *list) {
+    unsigned count = 1;
+    for (const char *at = list; *at != '\0'; at++)
+        count += *at == ';';
+    for (unsigned left = choose(source, count); left > 0; list++)
+        left -= *list == ';';
+    append(source, list, strcspn(list, ";"));
+    return list;
+}
 
 static void expression(struct source *source, int depth) {
     if (depth == 0 || choose(source, 3) == 0) {
-        unsigned leaf = choose(source, LEAF_COUNT);
-        append(source, LEAVES[leaf / 4][leaf % 4]);
+        append_one(source, LEAVES);
         return;
     }
-    unsigned choice = choose(source, CALL_COUNT);
-    const char *call = CALLS[choice / 11][choice % 11];
-    append(source, call);
+    const char *call = append_one(source, CALLS);
     unsigned arguments = choose(source, 5);
     for (unsigned i = 0; i < arguments; i++) {
         if (i > 0)
-            append(source, ", ");
+            append(source, ", ", 2);
         expression(source, depth - 1);
     }
-    append(source, call[0] == '(' ? "))" : ")");
+    append(source, "))", call[0] == '(' ? 2 : 1);
 }
 
-/* What stands before an expression and behind it. The rows that have no expression are whole
- * statements. */
-static const char *const FORMS[][2] = {
-    {"SELECT ", " FROM t"},
-    {"SELECT ", " FROM t GROUP BY i % 2"},
-    {"SELECT ", ""},
-    {"SELECT i FROM t WHERE ", ""},
-    {"SELECT i FROM t ORDER BY ", ""},
-    {"UPDATE t SET b = ", ""},
-    {"UPDATE t SET b = ", " WHERE i = 2"},
-    {"INSERT INTO t SELECT i + 10, v, ", " FROM t LIMIT 3"},
-    {"CREATE INDEX IF NOT EXISTS x ON t(", ")"},
-    {"INSERT INTO seen(key) SELECT ", " FROM t"},
-    {"INSERT OR IGNORE INTO seen(key) SELECT ", " FROM t"},
-    {"REPLACE INTO small(key) SELECT ", " FROM t"},
-    {"INSERT OR ABORT INTO small(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
-     "FROM c LIMIT 20) SELECT i || ",
-     " FROM c, t LIMIT 20"},
-    {"INSERT OR IGNORE INTO seen(seen, key) SELECT 'merge', ", " FROM t"},
-    {"INSERT INTO small(small, key) VALUES ('merge', ", ")"},
-    {"INSERT INTO seen(seen) VALUES (", ")"},
-    {"INSERT INTO seen(key, info) VALUES (1, ", ")"},
-    {"SELECT count(*) FROM seen WHERE key = ", ""},
-    {"SELECT count(*) FROM t, seen WHERE key = ", ""},
-    {"SELECT key, info FROM small WHERE key IN (i, 1, ", ")"},
-    {"SELECT key, rowid FROM t, small(", ")"},
-    {"SELECT 1 FROM seen WHERE key = 1 OR key = ", ""},
-    {"SELECT info, filter FROM seen WHERE key > ", ""},
-    {"DELETE FROM seen WHERE key = ", ""},
-    {"UPDATE small SET key = ", ""},
-    {"CREATE VIRTUAL TABLE made USING bloom(capacity=", ")"},
-    {"CREATE VIRTUAL TABLE made USING bloom(capacity=20, fpr=", ", growth=off)"},
-    {"CREATE VIRTUAL TABLE made USING bloom(growth = ", ")"},
-    {"CREATE VIRTUAL TABLE made USING bloom(fpr=0.5, capacity=3);", NULL},
-    {"CREATE VIRTUAL TABLE made USING bloom();", NULL},
-    {"INSERT INTO made SELECT ", " FROM t"},
-    {"INSERT INTO made(key) SELECT ", " FROM t"},
-    {"SELECT info FROM made, t WHERE key = ", ""},
-    {"SELECT info, filter FROM small", NULL},
-    {"SELECT filter FROM seen", NULL},
-    {"SELECT info FROM seen", NULL},
-    {"SELECT * FROM seen", NULL},
-    {"SELECT * FROM seen WHERE seen = ", " AND key = i"},
-    {"SELECT 1 IN small, ", " FROM t"},
-    {"INSERT INTO seen(seen) VALUES ('clear')", NULL},
-    {"INSERT INTO small(small) VALUES ('CLEAR')", NULL},
-    {"INSERT INTO seen(seen, key) SELECT 'merge', filter FROM seen", NULL},
-    {"SAVEPOINT a", NULL},
-    {"SAVEPOINT b", NULL},
-    {"ROLLBACK TO a", NULL},
-    {"ROLLBACK TO b", NULL},
-    {"RELEASE a", NULL},
-    {"DROP TABLE made", NULL},
-    {"DROP TABLE seen", NULL},
-    {"ALTER TABLE made RENAME TO small2", NULL},
-    {"ALTER TABLE seen RENAME TO made", NULL},
-    {"CREATE VIRTUAL TABLE made USING bloom(layout=", ", capacity='10')"},
-    {"CREATE VIRTUAL TABLE made USING bloom(fpr='0.1', key=", ")"},
-    {"CREATE TRIGGER one AFTER INSERT ON t BEGIN INSERT OR IGNORE INTO seen(key) VALUES (new.v); "
-     "INSERT INTO small(key) SELECT new.i; END",
-     NULL},
-    {"CREATE TRIGGER two AFTER INSERT ON seen_data BEGIN INSERT INTO small(key) VALUES (new.id); "
-     "END",
-     NULL},
-    {"CREATE TRIGGER three AFTER INSERT ON small_data BEGIN INSERT INTO seen(key) VALUES (new.id); "
-     "INSERT INTO small(small) VALUES ('clear'); END",
-     NULL},
-    {"ATTACH ':memory:' AS x", NULL},
-    {"CREATE VIRTUAL TABLE x.seen USING bloom(capacity=3, fpr=0.1)", NULL},
-    {"INSERT INTO x.seen(key) SELECT ", " FROM t"},
-    {"INSERT INTO x.seen(seen, key) SELECT 'merge', filter FROM main.seen", NULL},
-    {"SELECT info, filter FROM x.seen", NULL},
-    {"DETACH x", NULL},
-    {"INSERT INTO aged(aged) VALUES ('rotate')", NULL},
-    {"INSERT INTO aged(key) SELECT ", " FROM t"},
-    {"INSERT OR IGNORE INTO aged(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
-     "FROM c LIMIT 20) SELECT i || ",
-     " FROM c, t LIMIT 20"},
-    {"SELECT count(*) FROM t, aged WHERE key = ", ""},
-    {"SELECT info, filter FROM aged", NULL},
-    {"INSERT INTO aged(aged, key) VALUES ('merge', ", ")"},
-    {"INSERT INTO aged(aged) SELECT CASE WHEN i < 3 THEN 'rotate' ELSE ", " END FROM t"},
-    {"INSERT INTO aged(aged) VALUES ('clear')", NULL},
-    {"INSERT INTO aged(aged, key) SELECT 'add_all', bloom_hashes(v, ", ") FROM t"},
-    {"INSERT INTO seen(seen) VALUES ('rotate')", NULL},
-    {"CREATE VIRTUAL TABLE made USING bloom(capacity=3, generations=", ")"},
-    {"INSERT INTO made(made) VALUES ('rotate')", NULL},
-    {"CREATE TRIGGER four AFTER INSERT ON t BEGIN INSERT INTO aged(key) VALUES (new.v); INSERT "
-     "INTO aged(aged) VALUES ('rotate'); END",
-     NULL},
+/* In place of $ comes an expression. */
+static const char *const STATEMENTS[] = {
+    "SELECT $ FROM t",
+    "SELECT $ FROM t GROUP BY i % 2",
+    "SELECT $",
+    "SELECT i FROM t WHERE $",
+    "SELECT i FROM t ORDER BY $",
+    "UPDATE t SET b = $",
+    "UPDATE t SET b = $ WHERE i = 2",
+    "INSERT INTO t SELECT i + 10, v, $ FROM t LIMIT 3",
+    "CREATE INDEX IF NOT EXISTS x ON t($)",
+    "INSERT INTO seen(key) SELECT $ FROM t",
+    "INSERT OR IGNORE INTO seen(key) SELECT $ FROM t",
+    "REPLACE INTO small(key) SELECT $ FROM t",
+    "INSERT OR ABORT INTO small(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
+    "FROM c LIMIT 20) SELECT i || $ FROM c, t LIMIT 20",
+    "INSERT OR IGNORE INTO seen(seen, key) SELECT 'merge', $ FROM t",
+    "INSERT INTO small(small, key) VALUES ('merge', $)",
+    "INSERT INTO seen(seen) VALUES ($)",
+    "INSERT INTO seen(key, info) VALUES (1, $)",
+    "SELECT count(*) FROM seen WHERE key = $",
+    "SELECT count(*) FROM t, seen WHERE key = $",
+    "SELECT key, info FROM small WHERE key IN (i, 1, $)",
+    "SELECT key, rowid FROM t, small($)",
+    "SELECT 1 FROM seen WHERE key = 1 OR key = $",
+    "SELECT info, filter FROM seen WHERE key > $",
+    "DELETE FROM seen WHERE key = $",
+    "UPDATE small SET key = $",
+    "CREATE VIRTUAL TABLE made USING bloom(capacity=$)",
+    "CREATE VIRTUAL TABLE made USING bloom(capacity=20, fpr=$, growth=off)",
+    "CREATE VIRTUAL TABLE made USING bloom(growth = $)",
+    "CREATE VIRTUAL TABLE made USING bloom(fpr=0.5, capacity=3);",
+    "CREATE VIRTUAL TABLE made USING bloom();",
+    "INSERT INTO made SELECT $ FROM t",
+    "INSERT INTO made(key) SELECT $ FROM t",
+    "SELECT info FROM made, t WHERE key = $",
+    "SELECT info, filter FROM small",
+    "SELECT filter FROM seen",
+    "SELECT info FROM seen",
+    "SELECT * FROM seen",
+    "SELECT * FROM seen WHERE seen = $ AND key = i",
+    "SELECT 1 IN small, $ FROM t",
+    "INSERT INTO seen(seen) VALUES ('clear')",
+    "INSERT INTO small(small) VALUES ('CLEAR')",
+    "INSERT INTO seen(seen, key) SELECT 'merge', filter FROM seen",
+    "SAVEPOINT a",
+    "SAVEPOINT b",
+    "ROLLBACK TO a",
+    "ROLLBACK TO b",
+    "RELEASE a",
+    "DROP TABLE made",
+    "DROP TABLE seen",
+    "ALTER TABLE made RENAME TO small2",
+    "ALTER TABLE seen RENAME TO made",
+    "CREATE VIRTUAL TABLE made USING bloom(layout=$, capacity='10')",
+    "CREATE VIRTUAL TABLE made USING bloom(fpr='0.1', key=$)",
+    "CREATE TRIGGER one AFTER INSERT ON t BEGIN INSERT OR IGNORE INTO seen(key) VALUES (new.v); "
+    "INSERT INTO small(key) SELECT new.i; END",
+    "CREATE TRIGGER two AFTER INSERT ON seen_data BEGIN INSERT INTO small(key) VALUES (new.id); "
+    "END",
+    "CREATE TRIGGER three AFTER INSERT ON small_data BEGIN INSERT INTO seen(key) VALUES (new.id); "
+    "INSERT INTO small(small) VALUES ('clear'); END",
+    "ATTACH ':memory:' AS x",
+    "CREATE VIRTUAL TABLE x.seen USING bloom(capacity=3, fpr=0.1)",
+    "INSERT INTO x.seen(key) SELECT $ FROM t",
+    "INSERT INTO x.seen(seen, key) SELECT 'merge', filter FROM main.seen",
+    "SELECT info, filter FROM x.seen",
+    "DETACH x",
+    "INSERT INTO aged(aged) VALUES ('rotate')",
+    "INSERT INTO aged(key) SELECT $ FROM t",
+    "INSERT OR IGNORE INTO aged(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
+    "FROM c LIMIT 20) SELECT i || $ FROM c, t LIMIT 20",
+    "SELECT count(*) FROM t, aged WHERE key = $",
+    "SELECT info, filter FROM aged",
+    "INSERT INTO aged(aged, key) VALUES ('merge', $)",
+    "INSERT INTO aged(aged) SELECT CASE WHEN i < 3 THEN 'rotate' ELSE $ END FROM t",
+    "INSERT INTO aged(aged) VALUES ('clear')",
+    "INSERT INTO aged(aged, key) SELECT 'add_all', bloom_hashes(v, $) FROM t",
+    "INSERT INTO seen(seen) VALUES ('rotate')",
+    "CREATE VIRTUAL TABLE made USING bloom(capacity=3, generations=$)",
+    "INSERT INTO made(made) VALUES ('rotate')",
+    "CREATE TRIGGER four AFTER INSERT ON t BEGIN INSERT INTO aged(key) VALUES (new.v); INSERT INTO "
+    "aged(aged) VALUES ('rotate'); END",
 };
 
 /* Of some inputs one question to the authorizer is answered with DENY or IGNORE. */
@@ -239,15 +234,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         abort();
     set_authorizer(database, chosen);
     for (int statements = 0; statements < STATEMENTS_MOST && source.left > 0; statements++) {
-        unsigned form = choose(&source, sizeof FORMS / sizeof *FORMS);
+        const char *form = STATEMENTS[choose(&source, sizeof STATEMENTS / sizeof *STATEMENTS)];
+        const char *place = strchr(form, '$');
         /* CREATE, DROP, ALTER: each takes as long as ten others. */
-        if (strchr("CDA", FORMS[form][0][0]) != NULL && ++changes_of_schema > 2)
+        if (strchr("CDA", form[0]) != NULL && ++changes_of_schema > 2)
             continue;
         source.length = 0;
-        append(&source, FORMS[form][0]);
-        if (FORMS[form][1] != NULL) {
+        append(&source, form, place != NULL ? (size_t)(place - form) : strlen(form));
+        if (place != NULL) {
             expression(&source, DEPTH);
-            append(&source, FORMS[form][1]);
+            append(&source, place + 1, strlen(place + 1));
         }
         run(database, source.sql);
     }

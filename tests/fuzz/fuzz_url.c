@@ -1,13 +1,8 @@
 /* Arbitrary bytes as a URL, on the library floor: the canonical text is printable, not longer than
- * promised, and canonical itself; so is each of its keys, none of which comes twice. It is that of
- * what a browser makes of the URL. */
+ * promised, and canonical itself; so is each of its keys, none of which comes twice. */
 #include "fuzz.h"
 
-#include "url/standard.h"
 #include "url/url.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static uint8_t *room_for(size_t size) {
     uint8_t *room = malloc((size_t)BLOOM_URL_ROOM(size));
@@ -26,45 +21,11 @@ static void must_be_canonical(const uint8_t *key, size_t length) {
     free(bytes);
 }
 
-/* bloom_url(x) = bloom_url(href of x). */
-static void must_be_of_href(const uint8_t *bytes, size_t size, const uint8_t *key, size_t length) {
-    struct url_opened opened;
-    struct bloom_url url;
-    uint8_t *text = malloc(size + 256), *scratch = malloc(size + 1);
-    if (text == NULL || scratch == NULL)
-        abort();
-    enum url_opening outcome = url_open(&opened, bytes, size, text, scratch);
-    if (outcome == URL_NOWHERE && length > 0)
-        abort();
-    if (outcome == URL_OPENED) {
-        uint8_t *href = malloc(16 + opened.host + 3 * opened.rest_bytes);
-        if (href == NULL)
-            abort();
-        size_t used = (size_t)sprintf((char *)href, "http://%.*s", (int)opened.host, (char *)text);
-        for (size_t i = 0; i < opened.rest_bytes; i++) {
-            uint8_t byte = opened.rest[i];
-            bool stays = byte > ' ' && byte < 127 && strchr("\"<>`{}", byte) == NULL;
-            used += (size_t)sprintf((char *)href + used, stays ? "%c" : "%%%02X", byte);
-        }
-        uint8_t *copy = fuzz_copy(href, used), *room = room_for(used);
-        bool has_host = bloom_url_parse(&url, copy, used, room);
-        if (has_host != (length > 0) ||
-            (has_host && (url.length != length || memcmp(room, key, length) != 0)))
-            abort();
-        free(room);
-        free(copy);
-        free(href);
-    }
-    free(scratch);
-    free(text);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct bloom_url url;
     struct bloom_url_key keys[BLOOM_URL_KEYS_MOST];
     uint8_t *bytes = fuzz_copy(data, size), *room = room_for(size);
     bool has_host = bloom_url_parse(&url, bytes, size, room);
-    must_be_of_href(bytes, size, room, has_host ? url.length : 0);
     if (has_host) {
         if (url.host == 0 || url.host >= url.path || url.path > url.length ||
             url.length > 3 * size + 256)

@@ -101,11 +101,7 @@ class Release:
             print("\n" + figures, flush=True)
 
     def test_simulator(self):
-        self.run_program("simulator", STEPS="3000", SEED="1")
-
-    def test_simulator_with_one_fault_after_the_other(self):
-        weights = sorted(map(str, (TOP / "tests/simulator").glob("*.steps")))
-        self.run_program("simulator", *weights, STEPS="6000", SEED="1")
+        self.run_program("simulator", STEPS="9000", SEED="1")
 
 
 for each in PROGRAMS:

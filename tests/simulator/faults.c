@@ -8,7 +8,6 @@ static sqlite3_mem_methods original;
 static enum fault armed;
 static unsigned countdown; /* 0: nothing is to fail */
 static bool met;
-static const char *name = "";
 
 static bool fails(void) {
     if (countdown == 0)
@@ -45,16 +44,11 @@ void faults_install(void) {
     sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* else small allocations would not come by */
 }
 
-static bool ends_in(const char *text, const char *end) {
-    size_t length = text != NULL ? strlen(text) : 0;
-    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
-}
-
 /* Denies what concerns shadow tables, which the extension runs itself, and pragmas. */
 static int authorize(void *unused, int action, const char *a, const char *b, const char *schema,
                      const char *trigger) {
     (void)unused, (void)b, (void)schema, (void)trigger;
-    if (!ends_in(a, "_data") && action != SQLITE_PRAGMA)
+    if ((a == NULL || strstr(a, "_data") == NULL) && action != SQLITE_PRAGMA)
         return SQLITE_OK;
     return fails() ? SQLITE_DENY : SQLITE_OK;
 }
@@ -64,26 +58,26 @@ static int progress(void *unused) {
     return fails();
 }
 
-void fault_arm(sqlite3 *database, enum fault fault, unsigned number) {
-    static const char *const NAMES_OF_FAULTS[] = {
-        "", "allocation", "allocations from", "DENY", "interrupt", "disk", "disk from"};
+const char *fault_arm(sqlite3 *database, enum fault fault) {
+    static const char *const FAULTS[] = {"no fault", "allocation", "allocations from then on",
+                                         "DENY", "interrupt"};
+    /* The disk is called far less often than memory is allocated. */
+    const unsigned number = 1 + random_below(1U << random_below(fault >= FAULT_DISK ? 5 : 9));
     armed = fault;
     met = false;
-    name = NAMES_OF_FAULTS[fault];
-    if (fault == FAULT_DISK || fault == FAULT_DISK_LASTING) {
-        name = disk_fail(random_below(disk_failures()), number, fault == FAULT_DISK_LASTING);
-        return;
-    }
+    if (fault >= FAULT_DISK)
+        return disk_fail(random_below(disk_failures()), number, fault == FAULT_DISK_LASTING);
     if (fault == FAULT_DENY)
         sqlite3_set_authorizer(database, authorize, NULL);
     else if (fault == FAULT_INTERRUPT)
         sqlite3_progress_handler(database, 1, progress, NULL);
     countdown = fault == FAULT_NONE ? 0 : number;
+    return FAULTS[fault];
 }
 
 bool fault_disarm(sqlite3 *database) {
     countdown = 0;
-    if (armed == FAULT_DISK || armed == FAULT_DISK_LASTING)
+    if (armed >= FAULT_DISK)
         met = disk_forgive();
     if (armed == FAULT_DENY)
         sqlite3_set_authorizer(database, NULL, NULL);
@@ -92,8 +86,4 @@ bool fault_disarm(sqlite3 *database) {
     armed = FAULT_NONE;
     faults_met += met;
     return met;
-}
-
-const char *fault_name(void) {
-    return name;
 }

@@ -31,103 +31,83 @@ fi
 
 passed=0
 failed=0
-bad() { # bad FILE MESSAGE: one failure, with the log
-    failed=$((failed + 1))
-    cat "$1"
-    echo "$2"
-}
 
-# program NAME PROGRAM ARGUMENTS...: runs a program of $build and takes over what it counted; a
-# report of the sanitizer is one more failure.
-program() {
+# judge NAME PATTERN PROGRAM ARGUMENTS...: runs a program of $build, whose log must have the pattern
+# and count a test at least. Of a report of the sanitizer, or a test that fails, the status tells.
+judge() {
     name=$1
-    tested=$build/$2
-    shift 2
-    $run "$tested" $build "$@" >$build/log 2>&1
+    pattern=$2
+    wanted=$3
+    tested=$build/$4
+    shift 4
+    $run "$tested" "$@" >$build/log 2>&1
     status=$?
-    counted=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' $build/log | tail -1)
-    if [ -z "$counted" ]; then
-        bad $build/log "$name: no result (status $status)"
-        return
-    fi
-    passed=$((passed + ${counted%% passed*}))
-    counted=${counted#*, }
-    counted=${counted%% failed*}
-    if grep -q 'WARNING: ThreadSanitizer' $build/log ||
-        { [ $status -ne 0 ] && [ "$counted" -eq 0 ]; }; then
-        bad $build/log "$name: see the report above"
-    elif [ "$counted" -gt 0 ]; then
-        failed=$((failed + counted))
+    if [ $((status != 0)) -eq "$wanted" ] && grep -q "$pattern" $build/log; then
+        counted=$(sed -n 's/^\([0-9]*\) passed,.*/\1/p' $build/log | tail -1)
+        passed=$((passed + ${counted:-1}))
+    else
+        failed=$((failed + 1))
         cat $build/log
+        echo "$name: status $status, or no '$pattern'"
     fi
 }
+well() { # well NAME PROGRAM ARGUMENTS...
+    name=$1
+    shift
+    judge "$name" '[1-9][0-9]* passed, 0 failed' 0 "$@"
+}
+raced() { # raced VARIABLE PROGRAM ARGUMENTS...: the race that was put in must be found
+    variable=$1
+    shift
+    judge "a race of $variable" "Location is global '$variable'" 1 "$@"
+}
 
-libraries="-lsqlite3 -lpthread -lm"
 objects() { # objects VARIANT FLAGS: builds them and prints where
     make -s CC="$CC" CFLAGS="-O1 -g" objects \
         VARIANT="$1" VARIANT_FLAGS="-fsanitize=thread $2" >&2 &&
         find "build/$1" -name '*.o'
 }
-linked=$(objects threads_linked -DSQLITE_CORE) && loaded=$(objects threads_loaded -fPIC) || exit 1
-# shellcheck disable=SC2086
-$CC $flags -DSQLITE_CORE -o $build/threads_test tests/threads/threads_test.c $linked $libraries ||
-    exit 1
-# shellcheck disable=SC2086
-$CC $flags -shared -o $build/bloom.so $loaded -lm || exit 1
-unset TSAN_OPTIONS
-program "linked in" threads_test
-program "loaded" threads_test "./$build/bloom.so"
+link() { # link PROGRAM FLAGS FILES...
+    program=$1
+    shift
+    # shellcheck disable=SC2086
+    $CC $flags -o "$build/$program" "$@" -lpthread -ldl -lm || exit 1
+}
+# race RACE SOURCE OBJECTS FLAGS: prints the objects, of which the one of that source has a race.
+race() {
+    # shellcheck disable=SC2086
+    $CC $flags $4 -D"$1" -include tests/threads/race.h -c -o "$build/$1.o" "ext/$2" || exit 1
+    echo "$3" | grep -v "/${2%.c}\.o\$"
+    echo "$build/$1.o"
+}
 
+# The extension linked in, and loaded; and the filter library, which is in what is linked in.
+linked=$(objects threads_linked -DSQLITE_CORE) && loaded=$(objects threads_loaded -fPIC) || exit 1
+tests=tests/threads
+# shellcheck disable=SC2086
+{
+    link threads_test -DSQLITE_CORE $tests/threads_test.c $linked -lsqlite3
+    link bloom.so -shared $loaded
+    link readers_test $tests/readers_test.c $linked -lsqlite3
+    link two_libraries_test $tests/two_libraries_test.c
+    link race_test -DSQLITE_CORE $tests/threads_test.c \
+        $(race RACE_OF_VALUES sqlite/arguments.c "$linked" -DSQLITE_CORE) -lsqlite3
+    link race_readers_test $tests/readers_test.c \
+        $(race RACE_OF_KEYS sqlite-bloom-filter.c "$linked" -DSQLITE_CORE) -lsqlite3
+    link race.so -shared $(race RACE_OF_LIBRARIES sqlite/connection.c "$loaded" -fPIC)
+}
 # Two copies of SQLite are two libraries, since each has its own static data.
 system=$(ldd $build/threads_test | sed -n 's/.*libsqlite3[^ ]* => \([^ ]*\) .*/\1/p')
 cp "$system" $build/one.so && cp "$system" $build/two.so || exit 1
-# shellcheck disable=SC2086
-$CC $flags -o $build/two_libraries_test tests/threads/two_libraries_test.c -lpthread -ldl || exit 1
-program "two libraries" two_libraries_test "./$build/bloom.so"
 
-# The filter library, which is in what was linked in.
-library=$(echo "$linked" | grep -vE '/(sqlite|table)/|/extension\.o$')
-# shellcheck disable=SC2086
-$CC $flags -o $build/readers_test tests/threads/readers_test.c $library -lpthread -lm || exit 1
-program "readers" readers_test
-
-# with_race RACE SOURCE OBJECTS FLAGS...: compiles a program or library of objects, of which the one
-# of that source has a race put into it.
-with_race() {
-    race=$1
-    source=$2
-    others=$(echo "$3" | grep -v "/${source%.c}\.o\$")
-    shift 3
-    # shellcheck disable=SC2086
-    $CC $flags $variant -D"$race" -include tests/threads/race.h -c -o $build/race.o \
-        "ext/$source" && $CC $flags $variant "$@" $others $build/race.o $libraries
-}
-
-# raced VARIABLE NAME ARGUMENTS...: runs a program of $build, in which the sanitizer must find the
-# race for that variable.
-raced() {
-    variable=$1
-    name=$2
-    shift 2
-    TSAN_OPTIONS="halt_on_error=1" $run "$build/$name" "$@" >$build/log 2>&1
-    if grep -q "Location is global '$variable'" $build/log; then
-        passed=$((passed + 1))
-    else
-        bad $build/log "$name: the race that was put in was not found"
-    fi
-}
-
-# Would a race be found at all? The other files are as they are.
-variant=-DSQLITE_CORE
-with_race RACE_OF_VALUES sqlite/arguments.c "$linked" -o $build/race_test \
-    tests/threads/threads_test.c || exit 1
+unset TSAN_OPTIONS
+well "linked in" threads_test $build
+well "loaded" threads_test $build "./$build/bloom.so"
+well "two libraries" two_libraries_test $build "./$build/bloom.so"
+well "readers" readers_test
+export TSAN_OPTIONS=halt_on_error=1
 raced race_calls race_test $build
-variant=
-with_race RACE_OF_KEYS sqlite-bloom-filter.c "$library" -o $build/race_readers_test \
-    tests/threads/readers_test.c || exit 1
 raced race_calls race_readers_test
-variant=-fPIC libraries=-lm
-with_race RACE_OF_LIBRARIES sqlite/connection.c "$loaded" -shared -o $build/race.so || exit 1
 raced sqlite3_api two_libraries_test $build "./$build/race.so"
 rm -f $build/threads_*.db* $build/one.so $build/two.so
 echo "$passed passed, $failed failed"

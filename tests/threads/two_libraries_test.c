@@ -26,14 +26,12 @@ static atomic_uint turn;
 struct library {
     const char *name;
     unsigned number;
-    int (*config)(int, ...);
-    int (*open)(const char *, sqlite3 **);
-    int (*close)(sqlite3 *);
-    int (*exec)(sqlite3 *, const char *, int (*)(void *, int, char **, char **), void *, char **);
-    int (*enable_load_extension)(sqlite3 *, int);
-    int (*load_extension)(sqlite3 *, const char *, const char *, char **);
+    void *handle;
     const char *problem;
 };
+
+/* A function of a library. dlsym returns it as a pointer to data, which ISO C does not convert. */
+#define OF(library, name) (__extension__(__typeof__(&(name))) dlsym((library)->handle, #name))
 
 static const char SQL[] =
     "CREATE TABLE f AS SELECT bloom_agg(x) AS f FROM (SELECT 1 AS x UNION ALL SELECT 2);"
@@ -45,14 +43,15 @@ static const char SQL[] =
 
 static void use(struct library *library) {
     sqlite3 *database;
-    if (library->open(":memory:", &database) != SQLITE_OK ||
-        library->enable_load_extension(database, 1) != SQLITE_OK)
+    if (OF(library, sqlite3_open)(":memory:", &database) != SQLITE_OK ||
+        OF(library, sqlite3_enable_load_extension)(database, 1) != SQLITE_OK)
         library->problem = "no connection";
-    else if (library->load_extension(database, extension, "sqlite3_bloom_init", NULL) != SQLITE_OK)
+    else if (OF(library, sqlite3_load_extension)(database, extension, "sqlite3_bloom_init", NULL) !=
+             SQLITE_OK)
         library->problem = "the extension was refused, or not found";
-    else if (library->exec(database, SQL, NULL, NULL, NULL) != SQLITE_OK)
+    else if (OF(library, sqlite3_exec)(database, SQL, NULL, NULL, NULL) != SQLITE_OK)
         library->problem = "a statement failed";
-    if (library->close(database) != SQLITE_OK)
+    if (OF(library, sqlite3_close)(database) != SQLITE_OK)
         library->problem = "the connection stays open";
 }
 
@@ -67,25 +66,13 @@ static void *take_turns(void *argument) {
     return NULL;
 }
 
-/* dlsym returns functions as pointers to data, which C does not convert. */
-static void find(void *handle, const char *name, void *function) {
-    *(void **)function = dlsym(handle, name);
-}
-
 static int open_library(struct library *library, const char *directory) {
     char path[500];
     snprintf(path, sizeof path, "%s/%s", directory, library->name);
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL)
-        return 0;
-    find(handle, "sqlite3_config", &library->config);
-    find(handle, "sqlite3_open", &library->open);
-    find(handle, "sqlite3_close", &library->close);
-    find(handle, "sqlite3_exec", &library->exec);
-    find(handle, "sqlite3_enable_load_extension", &library->enable_load_extension);
-    find(handle, "sqlite3_load_extension", &library->load_extension);
+    library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     /* Otherwise each allocation takes a mutex. */
-    return library->config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
+    return library->handle != NULL &&
+           OF(library, sqlite3_config)(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
 }
 
 int main(int count, char **arguments) {

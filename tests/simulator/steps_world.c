@@ -1,0 +1,417 @@
+/* Steps: transactions and savepoints; schemas; other files and connections; what an application
+ * does beside SQL; crashes. */
+#include "disk.h"
+#include "simulator.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Transactions ---- */
+
+void step_begin(struct connection *connection) {
+    static const char *const BEGIN[] = {"BEGIN", "BEGIN IMMEDIATE", "SAVEPOINT s0"};
+    unsigned how = random_below(3);
+    if (connection->in_transaction || !plain(connection, BEGIN[how]))
+        return;
+    model_begin(connection, how == 2);
+    /* BEGIN IMMEDIATE reads all files. Before 3.34 nothing tells which files SQLite has read later,
+     * so there all of them are read here. */
+    const bool reads_all = how == 1 || sqlite3_libversion_number() < 3034000;
+    for (unsigned schema = 0; reads_all && connection->in_transaction && schema < SCHEMAS; schema++)
+        if (connection->links[schema].file != NULL)
+            settle_view(connection, schema);
+}
+
+void step_rollback(struct connection *connection) {
+    bool met;
+    if (!connection->in_transaction)
+        return;
+    if (random_once_in(2))
+        cursor_end(connection);
+    int code = run(connection, NULL, "ROLLBACK", random_fault(), &met);
+    if (code != SQLITE_OK && !sqlite3_get_autocommit(connection->database))
+        code = run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
+    /* No statement is prepared while another connection of the cache changes the schema. */
+    if (is_busy(code) && setting.shared_cache)
+        return;
+    expect(sqlite3_get_autocommit(connection->database), "%s: ROLLBACK: result %d",
+           connection->name, code);
+    model_rollback(connection);
+}
+
+/* A failed commit outside of WAL is undone, or was made all the same; in WAL each file commits by
+ * itself. */
+static void keep_what_is_committed(struct connection *connection, bool late) {
+    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
+        const struct link *link = &connection->links[schema];
+        if (!late || !link->wrote || link->file->shared || link->file->path[0] == '\0')
+            continue;
+        /* It gives back a lock that the failure has left. */
+        sqlite3_exec(connection->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+        if (file_holds(link->file, &link->file->committed) == DIFFERS) {
+            expect(file_holds(link->file, &link->now) != DIFFERS,
+                   "%s: a part of a transaction is in %s", connection->name, link->file->path);
+            note("%s: -- %s was committed all the same", connection->name, SCHEMA[schema]);
+            model_keep(connection, schema);
+        }
+    }
+}
+
+void step_commit(struct connection *connection) {
+    bool met;
+    if (!connection->in_transaction)
+        return;
+    if (is_tampered(connection)) {
+        step_rollback(connection);
+        return;
+    }
+    const char *sql = connection->by_savepoint ? "RELEASE s0" : "COMMIT";
+    if (random_once_in(2))
+        cursor_end(connection);
+    const enum fault fault = random_fault();
+    int code = run(connection, NULL, sql, fault, &met);
+    /* A savepoint that begins a transaction stays open when its commit fails, but what was in it is
+     * rolled back, unless that was SQLITE_BUSY. */
+    if (code != SQLITE_OK && code != SQLITE_BUSY && connection->by_savepoint &&
+        !sqlite3_get_autocommit(connection->database)) {
+        judge(connection, code, met, sql);
+        run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
+        code = SQLITE_ABORT;
+    }
+    if (code == SQLITE_OK) {
+        model_commit(connection);
+    } else if (sqlite3_get_autocommit(connection->database)) {
+        keep_what_is_committed(connection, may_come_late(fault));
+        lost_transaction(connection);
+    } else {
+        judge(connection, code, met, sql);
+    }
+}
+
+/* Runs a statement on a savepoint, and once more without a fault when it fails. False when it did,
+ * or when there is no transaction any more. */
+static bool at_savepoint(struct connection *connection, const char *verb, unsigned level) {
+    char sql[60];
+    bool met;
+    snprintf(sql, sizeof sql, "%s s%u", verb, level);
+    for (int tries = 0; tries < 2; tries++) {
+        const enum fault fault = tries == 0 ? random_fault() : FAULT_NONE;
+        int code = run(connection, NULL, sql, fault, &met);
+        if (lost_transaction(connection))
+            return false;
+        /* A RELEASE may have failed after it was done: then there is no such savepoint. */
+        if (code == SQLITE_OK || (tries > 0 && code == SQLITE_ERROR))
+            return true;
+        judge(connection, code, met, sql);
+    }
+    return false;
+}
+
+void step_savepoint(struct connection *connection) {
+    if (connection->in_transaction && connection->depth < DEPTH_MOST &&
+        at_savepoint(connection, "SAVEPOINT", connection->depth + 1))
+        model_savepoint(connection);
+}
+
+void step_release(struct connection *connection) {
+    if (!connection->in_transaction || connection->depth == 0)
+        return;
+    const unsigned level = 1 + random_below(connection->depth);
+    if (at_savepoint(connection, "RELEASE", level))
+        connection->depth = level - 1;
+}
+
+void step_rollback_to(struct connection *connection) {
+    if (!connection->in_transaction || (connection->depth == 0 && !connection->by_savepoint))
+        return;
+    const unsigned least = connection->by_savepoint ? 0 : 1;
+    const unsigned level = least + random_below(connection->depth - least + 1);
+    if (at_savepoint(connection, "ROLLBACK TO", level))
+        model_rollback_to(connection, level);
+}
+
+/* ---- Schemas ---- */
+
+/* Runs SQL that makes of a content the next one. */
+static void change_schema(struct connection *connection, unsigned schema,
+                          const struct content *next, const char *sql) {
+    bool met;
+    enum fault fault = random_fault();
+    if (fault == FAULT_INTERRUPT && connection->in_transaction)
+        fault = FAULT_NONE; /* SQLite may report one when all was done */
+    int code = run(connection, NULL, sql, fault, &met);
+    if (lost_transaction(connection))
+        return;
+    judge_write(connection, code, met, sql);
+    const struct file *file = connection->links[schema].file;
+    if (code != SQLITE_OK && met && may_come_late(fault) && !connection->in_transaction &&
+        file->path[0] != '\0' && file_holds(file, &file->committed) == DIFFERS) {
+        expect(file_holds(file, next) != DIFFERS, "%s: a part of: %s", connection->name, sql);
+        code = SQLITE_OK;
+    }
+    connection->schema_in_doubt |= code != SQLITE_OK && connection->in_transaction;
+    if (code == SQLITE_OK)
+        *change(connection, schema) = *next;
+}
+
+static unsigned free_name(const struct content *content) {
+    unsigned name = random_below(NAMES);
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        if (content->tables[slot].exists && content->tables[slot].name == name) {
+            name = (name + 1) % NAMES;
+            slot = UINT32_MAX; /* from the beginning */
+        }
+    return name;
+}
+
+void step_drop(struct connection *connection) {
+    unsigned schema, slot;
+    if (!choose(connection, &schema, &slot, true) || !settle_view(connection, schema))
+        return;
+    struct content next = *peek(connection, schema);
+    next.tables[slot].exists = false;
+    char *sql = sqlite3_mprintf("DROP TABLE %s.%s", SCHEMA[schema], NAME[next.tables[slot].name]);
+    change_schema(connection, schema, &next, sql);
+    sqlite3_free(sql);
+}
+
+void step_create(struct connection *connection) {
+    unsigned schema, slot;
+    if (!choose(connection, &schema, &slot, false) || !settle_view(connection, schema))
+        return;
+    struct content next = *peek(connection, schema);
+    next.tables[slot] = (struct table){
+        .exists = true, .name = free_name(&next), .options = random_options(), .unknown = true};
+    char *sql = sql_to_create(SCHEMA[schema], next.tables[slot].name, &next.tables[slot].options);
+    change_schema(connection, schema, &next, sql);
+    sqlite3_free(sql);
+}
+
+void step_rename(struct connection *connection) {
+    unsigned schema, slot;
+    if (!choose(connection, &schema, &slot, true) || !settle_view(connection, schema))
+        return;
+    struct content next = *peek(connection, schema);
+    const unsigned name = next.tables[slot].name;
+    next.tables[slot].name = free_name(&next);
+    char *sql = sqlite3_mprintf("ALTER TABLE %s.%s RENAME TO %s", SCHEMA[schema], NAME[name],
+                                NAME[next.tables[slot].name]);
+    change_schema(connection, schema, &next, sql);
+    if (connection->cursor_schema == schema && connection->cursor_slot == slot)
+        connection->cursor_renamed = true;
+    sqlite3_free(sql);
+}
+
+/* ---- Files ---- */
+
+/* Detaches, attaches, or both. The statements stay. */
+void step_attach(struct connection *connection) {
+    struct link *link = &connection->links[1];
+    bool met;
+    if (connection->in_transaction || setting.shared_cache)
+        return;
+    if (link->file != NULL) {
+        int code = run(connection, NULL, "DETACH x", FAULT_NONE, &met);
+        /* "database x is locked" is a plain error */
+        expect(code == SQLITE_OK || code == SQLITE_ERROR || is_busy(code), "DETACH: result %d (%s)",
+               code, last_error);
+        if (code != SQLITE_OK)
+            return;
+        memset(link, 0, sizeof *link);
+        if (random_once_in(4))
+            return;
+    }
+    struct file *file = &files[random_below(FILES)];
+    char *sql = sqlite3_mprintf("ATTACH %Q AS x", file->path);
+    if (plain(connection, sql)) {
+        set_durability(connection->database, "x");
+        link->file = file;
+    }
+    sqlite3_free(sql);
+}
+
+/* The committed content of another file replaces that of a schema. */
+void step_backup(struct connection *connection) {
+    const unsigned schema = random_schema(connection);
+    const struct file *from = &files[random_below(FILES)];
+    struct file *file = connection->links[schema].file;
+    if (connection->in_transaction || setting.shared_cache || from == file || file->path[0] == '\0')
+        return;
+    sqlite3 *source = open_database(from, SQLITE_OPEN_PRIVATECACHE);
+    sqlite3_backup *backup =
+        sqlite3_backup_init(connection->database, SCHEMA[schema], source, "main");
+    int code = SQLITE_ERROR;
+    if (backup != NULL) {
+        sqlite3_backup_step(backup, -1);
+        code = sqlite3_backup_finish(backup);
+    }
+    sqlite3_close(source);
+    note("%s: backup of %s into %s; -- result %d", connection->name, from->path, SCHEMA[schema],
+         code);
+    if (code == SQLITE_OK)
+        file->committed = from->committed;
+}
+
+void step_vacuum(struct connection *connection) {
+    const unsigned schema = random_schema(connection);
+    char sql[100];
+    if (connection->in_transaction)
+        return;
+    snprintf(sql, sizeof sql, "PRAGMA %s.page_size = %u; VACUUM %s", SCHEMA[schema],
+             512U << random_below(6), SCHEMA[schema]);
+    plain(connection, sql);
+}
+
+/* ---- Connections ---- */
+
+void step_reopen(struct connection *connection) {
+    /* Not while a lock might keep it from reading the schema. */
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        if (connections[i].in_transaction && &connections[i] != connection)
+            return;
+    note("%s: closed and opened", connection->name);
+    connection_close(connection);
+    connection_open(connection, connection->name, &files[0]);
+}
+
+void step_read_uncommitted(struct connection *connection) {
+    if (setting.shared_cache && !connection->in_transaction)
+        plain(connection,
+              random_once_in(3) ? "PRAGMA read_uncommitted = 0" : "PRAGMA read_uncommitted = 1");
+}
+
+void step_query_only(struct connection *connection) {
+    bool on = random_once_in(3);
+    if (on != connection->query_only &&
+        plain(connection, on ? "PRAGMA query_only = 1" : "PRAGMA query_only = 0"))
+        connection->query_only = on;
+}
+
+/* A guest makes some steps, and is gone. */
+static void visit(struct connection *guest) {
+    static void (*const STEPS[])(struct connection *) = {
+        step_insert,    step_insert_many, step_add_all, step_delete,      step_begin,
+        step_savepoint, step_rotate,      step_clear,   step_rollback_to, step_rollback};
+    for (unsigned i = 1 + random_below(12); i > 0; i--) {
+        STEPS[random_below(sizeof STEPS / sizeof *STEPS)](guest);
+        look(guest, 0, random_below(SLOTS), false);
+    }
+    step_commit(guest);
+    connection_close(guest);
+}
+
+void step_stranger(struct connection *connection) {
+    static struct connection guest;
+    (void)connection;
+    if (setting.shared_cache)
+        return;
+    connection_open(&guest, "a stranger", &files[random_below(FILES)]);
+    visit(&guest);
+}
+
+/* A copy holds what the connection sees, also amid a transaction, and is used like a file. A shared
+ * cache is copied as nobody has committed it. */
+void step_serialize(struct connection *connection) {
+    static struct connection guest;
+    static struct file memory;
+    const unsigned schema = random_schema(connection);
+    const struct file *file = connection->links[schema].file;
+    sqlite3_int64 size;
+    if ((file->writer != NULL && file->writer != connection) || !settle_view(connection, schema) ||
+        peek(connection, schema)->tampered)
+        return;
+    unsigned char *bytes = sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0);
+    note("%s: sqlite3_serialize of %s, %s bytes", connection->name, SCHEMA[schema],
+         bytes != NULL ? "with" : "without");
+    if (bytes == NULL)
+        return;
+    bytes[18] = bytes[19] = 1; /* no WAL in memory */
+    memory = (struct file){.committed = *peek(connection, schema)};
+    connection_open(&guest, "a copy", &memory);
+    int code = sqlite3_deserialize(guest.database, "main", bytes, size, size,
+                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+    expect(code == SQLITE_OK, "a copy cannot be opened: result %d", code);
+    visit(&guest);
+}
+
+/* A close that is refused, since a statement is left, tells all tables of a rollback that does not
+ * take place: the transaction goes on. */
+void step_busy_close(struct connection *connection) {
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(connection->database, "SELECT 1", -1, &statement, NULL);
+    if (is_busy(code))
+        return;
+    expect(code == SQLITE_OK, "%s: SELECT 1: result %d", connection->name, code);
+    code = sqlite3_close(connection->database);
+    note("%s: sqlite3_close with a statement left; -- result %d", connection->name, code);
+    expect(code == SQLITE_BUSY, "%s: closed with a statement left: result %d", connection->name,
+           code);
+    sqlite3_finalize(statement);
+}
+
+/* After an ATTACH that fails SQLite reads all schemas again: each table gets a second object. */
+void step_failed_attach(struct connection *connection) {
+    bool met;
+    for (unsigned schema = 0; schema < SCHEMAS && connection->in_transaction; schema++)
+        if (connection->links[schema].file != NULL && !settle_view(connection, schema))
+            return;
+    int code = run(connection, NULL, "ATTACH '" BROKEN_FILE "' AS broken", FAULT_NONE, &met);
+    expect(code == SQLITE_NOTADB || is_busy(code), "%s: ATTACH: result %d (%s)", connection->name,
+           code, last_error);
+    connection->schema_in_doubt |= connection->in_transaction;
+}
+
+/* ---- Crashes ---- */
+
+static bool is_known(const struct content *content) {
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        if (content->tables[slot].exists && content->tables[slot].unknown)
+            return false;
+    return true;
+}
+
+/* The step goes on to its end, so that it is known what it makes. Then each file must hold what was
+ * committed before it or what it has committed; all files the same, except in WAL mode, where each
+ * commits by itself. */
+void crash_in(void (*step)(struct connection *connection), struct connection *connection) {
+    const enum crash kind = setting.synced && !random_once_in(3) ? CRASH_POWER : CRASH_KILL;
+    const unsigned calls = 1 + random_below(1U << random_below(7));
+    struct content before[FILES];
+    bool all_known = step != step_stranger; /* which may commit more than once */
+    bool all_before = true, all_after = true;
+    for (unsigned i = 0; i < FILES; i++) {
+        before[i] = files[i].committed;
+        all_known &= is_known(&before[i]);
+    }
+    if (!all_known) {
+        step(connection);
+        return;
+    }
+    note("-- %s at call %u of the disk", kind == CRASH_KILL ? "a kill" : "a loss of power", calls);
+    disk_watch(kind, calls);
+    step(connection);
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        connection_close(&connections[i]);
+    disk_crash();
+    crashes++;
+    for (unsigned i = 0; i < FILES; i++) {
+        struct file *file = &files[i];
+        const bool is_before = file_holds(file, &before[i]) == HOLDS;
+        const bool is_after = file_holds(file, &file->committed) == HOLDS;
+        expect(is_before || is_after, "after a crash %s holds a part of what was written",
+               file->path);
+        note("-- %s is as %s the step", file->path, is_before ? "before" : "after");
+        all_before &= is_before;
+        all_after &= is_after;
+        if (is_before)
+            file->committed = before[i];
+        file->now = file->committed;
+        file->writer = NULL;
+    }
+    expect(all_before || all_after || setting.wal,
+           "after a crash a part of the files holds a transaction");
+    for (unsigned i = 0; i < FILES; i++)
+        look_from_outside(&files[i]);
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        connection_open(&connections[i], connections[i].name, &files[0]);
+}
