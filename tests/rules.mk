@@ -138,6 +138,7 @@ TEST_SUITES = \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Tables Parsers Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
+    'filter tables under changesets=$(NEWEST_PYTHON) tests/tables/table_test.py OtherContent' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \

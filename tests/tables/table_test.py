@@ -513,6 +513,45 @@ class OpenStatements(TableTest):
         self.check_integrity(connection)
 
 
+class OtherContent(TableTest):
+    """The rows of the table are replaced behind its back, but between its transactions."""
+
+    def test_another_database_is_deserialized_in_the_place_of_an_open_one(self):
+        for first, second in ((("capacity=1000", 0), ("capacity=1000", 0)),
+                              (("capacity=1000", 0), ("capacity=50", 0)),
+                              (("generations=3", 0), ("generations=3", 2))):
+            images = []
+            for keys, (options, rotations) in (((1, 500), first), ((501, 1000), second)):
+                made = connect(":memory:")
+                rows(made, f"CREATE VIRTUAL TABLE s USING bloom({options}, fpr=1e-5)")
+                for _ in range(rotations):
+                    rows(made, "INSERT INTO s(s) VALUES ('rotate')")
+                insert_numbers(made, *keys)
+                images.append(made.serialize("main"))
+            connection = connect(":memory:")
+            for image, keys, others in ((images[0], (1, 500), (501, 1000)),
+                                        (images[1], (501, 1000), (1, 500))):
+                connection.deserialize("main", image)
+                for _ in range(3):  # from the third time on, copies would be asked
+                    self.assertEqual(count_found(connection, *keys), 500)
+                self.assertEqual(count_found(connection, *others), 0)
+
+    @unittest.skipUnless(hasattr(apsw, "Session"), "skipped: this apsw has no sessions")
+    def test_changesets_of_a_replica_are_applied(self):
+        replica, connection = (self.make(f"{name}.db", capacity=100, generations=2)
+                               for name in ("replica", "other"))
+        for last in (100, 200, 300):
+            session = apsw.Session(replica, "main")
+            session.attach()
+            rows(replica, "INSERT INTO s(s) VALUES ('rotate')")
+            insert_numbers(replica, last - 99, last)
+            apsw.Changeset.apply(session.changeset(), connection)
+            for _ in range(3):
+                self.assertEqual(count_found(connection, last - 99, last), 100)
+            self.assertEqual(stored(connection), stored(replica))
+        self.check_integrity(connection)
+
+
 # Calls the entry point of an extension (second argument) for a connection of the SQLite library
 # (first argument), with a copy of its table of functions in which those named by further arguments
 # are NULL; prints the result code and the message. The copy is of 240 functions: SQLite 3.31 has a
