@@ -21,10 +21,8 @@ FOLDERS = " ".join(re.findall(r"^(?:LIBRARY_)?FOLDERS = (?:\$\(LIBRARY_FOLDERS\)
                               (TOP / "Makefile").read_text(), re.MULTILINE)).split()
 WITH_SQLITE = ("sqlite", "sqlite/rows", "table")
 WIDTH = 100
-# Data, golden files and results, and what a program prints, are not written by hand: vectors.txt,
-# by format_test.py --write, has a vector on each line.
-GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus)/|"
-                       r"/vectors\.txt$")
+# Data, golden files and results, and what a program prints, are not written by hand.
+GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus)/")
 # A number, a literal or an address that cannot be broken.
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pages.py, which was written from ext/FORMAT*.md alone, held against the extension: it hashes
 keys, judges, fills, merges and estimates filters of every layout, and asks filter tables, as the
-extension does. The vectors of tests/documentation/vectors.txt hold for both; --write makes them
+extension does. The vectors of golden/vectors.txt hold for both; --write makes them
 anew, from pages.py.
 """
 import inspect
@@ -19,7 +19,7 @@ import pages
 from pages import BY_NAME, Filter, Fuse, LAYOUTS, Refused, Table, header, murmur3, words_of
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-VECTORS = pathlib.Path(__file__).resolve().parent / "vectors.txt"
+VECTORS = pathlib.Path(__file__).resolve().parent / "golden/vectors.txt"
 SALT = bytes(range(16))
 KEYS = ["", "a", "hello", "grün", "x" * 1000, b"", b"\0", b"\xff\xfe", b"\0" * 33, 0, 1, -1, 42,
         2**63 - 1, -2**63, 1.0, -0.0, 0.5, 1e300, float("inf"), 9.2e18, -9223372036854775808.0,
