@@ -16,7 +16,7 @@ import sys
 import unittest
 
 import pages
-from pages import BY_NAME, Filter, Fuse, LAYOUTS, Refused, Table, header, murmur3, words_of
+from pages import Filter, Fuse, Refused, Table, empty, murmur3, words_of
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 VECTORS = pathlib.Path(__file__).resolve().parent / "golden/vectors.txt"
@@ -39,12 +39,6 @@ SHAPES = {
     "parquet": [(8, 2048), (8, 256 * 3)],
     "parquet-int32": [(8, 2048)],
     "redisbloom": [(5, 1280, 1, 0.1, b"\2")]}
-
-
-def empty(layout, k, m, n=0, p=0.0, extra=b"", salt=b"", rule=0):
-    number, hashing = BY_NAME[layout]
-    return Filter(header(number, 10 if salt else hashing, k, m, n, p, extra, rule, salt)
-                  + bytes((m + 7) // 8))
 
 
 def every_filter():
