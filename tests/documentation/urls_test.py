@@ -6,9 +6,8 @@ The key of a URL is the key of what a browser makes of it. So whatwg-url is aske
 each URL, and the program makes the key of that: on the vectors of the page, on URLs at random, on
 those of the list in sql/data, on these after random changes, on code points, and on spellings that
 a browser opens or nearly opens. In `make long` ada-url, Node and, where it is installed, Chromium
-must open the same as whatwg-url, and windows of Chromium go to some of the URLs. COUNT in the
-environment chooses how many spellings (make long takes 60,000, and a third of it of others), SEED
-which. The vectors hold without a parser, too; and what SQL does with the keys: the plan, and that
+must open the same as whatwg-url. COUNT in the environment chooses how many spellings (make long
+takes 60,000, and a third of it of others), SEED which. The vectors hold without a parser, too; and what SQL does with the keys: the plan, and that
 it stops at the first hit. It needs apsw; what cannot be fetched is skipped and says so.
 """
 import csv
@@ -276,21 +275,6 @@ class OtherParsers(WithExtension):
                 others.add(re.search(r"%2a|[*\uff0a]", text)[0])
         self.assertEqual(others, {"*", "%2a"})
         self.assertGreater(sum(href is not None for href in hrefs), len(texts) // 3)
-
-    def test_visits(self):
-        """Chromium goes to each vector of the page that it does not refuse, and to spellings."""
-        source = random.Random(SEED + 5)
-        texts = [text for text, _ in vectors()]
-        texts += [spelling(source) for _ in range(min(COUNT // 30, 5000))]
-        texts = [text for text in map(urls_program.for_parser, texts) if text is not None]
-        try:
-            hrefs = browsers.visited_by_chromium(texts)
-        except browsers.Missing as reason:
-            self.skipTest(f"skipped: {reason}")
-        for text, href in zip(texts, hrefs):
-            if href is not None and not browsers.is_explained(browsers.by_chromium, text, href):
-                self.assertEqual(self.key(text), self.key(href), (text, href))
-        self.assertGreater(sum(href is not None for href in hrefs), len(texts) // 2)
 
 
 class Page(WithExtension):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The exchange with the real libraries: both sides answer alike and write the same bytes.
 
-- Spark's spark-sketch of both versions, by Maven (mvn, java, javac)
+- Spark's spark-sketch of both versions, by Maven and a JVM
+- Guava, from Debian's libguava-java: both strategies and every funnel; GUAVA=path names another jar
 - Go's bits-and-blooms/bloom and DCSO/bloom, by go
 - Python's pyarrow and duckdb, from PyPI, in a virtual environment; programs_test.py has flor
-- Guava, from Debian's libguava-java: both strategies and every funnel; GUAVA=path names another jar
 
 What cannot be had is skipped and says so. Everything that is fetched lies in build/exchange and is
 fetched once.
@@ -58,11 +58,8 @@ def fetched(program, *arguments, **options):
         raise Missing(f"{program} {arguments[0]}: {problem}") from problem
 
 
-def java(jar, source, name):
-    classes = BUILD / source.lower()
-    fetched("javac", "-nowarn", "-proc:none", "-cp", str(jar), "-d", str(classes),
-            str(HERE / f"{source}.java"))
-    return ["java", "-cp", f"{jar}{os.pathsep}{classes}", name]
+def java(jar):
+    return [python("jpype1==1.7.1"), HERE / "java_side.py", jar]
 
 
 def spark(version):
@@ -70,14 +67,14 @@ def spark(version):
     if not jar.exists():
         fetched("mvn", "-q", "-B", "dependency:copy", f"-DoutputDirectory={BUILD}",
                 f"-Dartifact=org.apache.spark:spark-sketch_2.13:{version}")
-    return java(jar, "SparkSide", "SparkSide")
+    return java(jar)
 
 
 def guava():
     jar = os.environ.get("GUAVA", "/usr/share/java/guava.jar")
     if not os.path.exists(jar):
         raise Missing("libguava-java is not installed")
-    return java(jar, "GuavaSide", "com.google.common.hash.GuavaSide")
+    return java(jar)
 
 
 def go():
@@ -188,15 +185,6 @@ class Sides:
                     both = self.value("SELECT bloom_union(?1, bloom_agg(key, ?1)) FROM "
                                       + self.keys(others), made)
                     self.assertEqual(self.exported(both, layout), without_counters(layout, there))
-
-    def test_unions(self):
-        for kind, (layout, keys_of) in self.kinds.items():
-            one, two = keys_of(300, 1), keys_of(300, 2)
-            parts = [self.side.ask("make", kind, 500, 0.03, keys=keys) for keys in (one, two)]
-            union = self.value("SELECT bloom_union(bloom_import(?1, ?3), bloom_import(?2, ?3))",
-                               *parts, LAYOUTS[layout].format)
-            both = self.side.ask("make", kind, 500, 0.03, keys=one + two)
-            self.assertEqual(self.exported(union, layout), without_counters(layout, both))
 
     def test_filters_of_the_same_n_and_p_are_the_same(self):
         """So they merge. Where this extension refuses, the library's filter would miss its rate."""
