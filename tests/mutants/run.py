@@ -39,6 +39,7 @@ COUNT, SEED = int(os.environ.get("N") or 200), os.environ.get("SEED") or "1"
 WORD, AGAIN = os.environ.get("WORD", ""), os.environ.get("AGAIN")
 JOBS = int(os.environ.get("JOBS") or 2)
 TABLES = {"idna_tables.h", "blocked_sizes.h"}  # of constants
+PREFETCH = "BLOOM_PREFETCH("  # what is fetched ahead shows in time alone
 # A wrong type is no mutant: no compiler takes it with the warnings of the project.
 FLAGS = "CFLAGS=-O2 -Werror=int-conversion -Werror=incompatible-pointer-types " \
         "-Werror=return-type -Werror=discarded-qualifiers"
@@ -81,7 +82,7 @@ def mutants():
         text = path.read_text(encoding="utf-8")
         for change in mutate.mutants_of(text):
             mutant = Mutant(path, text, change)
-            if WORD not in f"{mutant.name}:{mutant.line}":
+            if WORD not in f"{mutant.name}:{mutant.line}" or PREFETCH in mutant.before:
                 continue
             alike = mutant.name, mutant.diff
             times[alike] = times.get(alike, 0) + 1
@@ -92,14 +93,16 @@ def mutants():
 
 
 def equivalents():
-    """What is known to change nothing: diffs without line numbers, each with its reason below."""
+    """What is known to change nothing: files and diffs, without line numbers."""
     text = (TOP / "tests/mutants/equivalents.txt").read_text(encoding="utf-8")
+    entry = re.compile(r"(ext/\S+\n)((?:(?:- .*\n)+(?:\+ .*\n)+)+)(?:  \S.*\n)+")
     found = set()
-    for entry in filter(None, re.split(r"\n\n+", text.strip())[1:]):
-        lines = entry.split("\n")
-        if not lines[0].startswith("ext/") or not re.match(r"  \S", lines[-1]):
-            raise SystemExit(f"equivalents.txt: no file above or no reason below:\n{entry}")
-        found.add("\n".join(line for line in lines if not line.startswith("  ")))
+    for lines in re.split(r"\n\n+", text.strip())[1:]:
+        match = entry.fullmatch(lines + "\n")
+        if match is None:
+            raise SystemExit(f"equivalents.txt: no file above or no reason below:\n{lines}")
+        found |= {match[1] + diff.rstrip() for diff in
+                  re.findall(r"(?:- .*\n)+(?:\+ .*\n)+", match[2])}
     return found
 
 
