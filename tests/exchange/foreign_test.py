@@ -497,7 +497,8 @@ class Refusals(WithExtension):
         for layout in LAYOUTS.values():
             for form in layout.forms:
                 data = written(sample(layout.name), form)
-                for length in [*range(len(data)), *(len(data) + more for more in (1, 7, 8, 32, 99))]:
+                longer = [len(data) + more for more in (1, 7, 8, 32, 99)]
+                for length in [*range(len(data)), *longer]:
                     cut = data[:length] + bytes(max(0, length - len(data)))
                     with self.subTest(layout=layout.name, form=form, length=length):
                         # DCSO's files end in data of any length; whole blocks of Parquet are a

@@ -70,8 +70,8 @@ BAD = [
     ("statement ok/SELECT ${i}", "${i} is no loop variable here"),
     # Files that are not scripts.
     *((f"{line}/SELECT 1", f"`{line}` begins no record") for line in (
-        "statment ok", "statement okay", "query X", "query I sorted", "onlyif sqlite", "reconnect x",
-        "loop i 0 ten", "foreach")),
+        "statment ok", "statement okay", "query X", "query I sorted", "onlyif sqlite",
+        "reconnect x", "loop i 0 ten", "foreach")),
     ("onlyif sqlite>=3", "`onlyif sqlite>=3` begins no record"),
     ("query I/SELECT 1", "the query has no line ---- with the expected values below it"),
     ("statement ok", "there is no SQL for the statement"),
