@@ -27,7 +27,7 @@ import apsw
 import urls_program
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.append(str(TOP / "tests/exchange/browsers"))
+sys.path.append(str(TOP / "tests/exchange"))
 
 import browsers  # noqa: E402
 

@@ -1,106 +1,114 @@
-"""The side of Spark and of Guava in libraries_test.py, which says what the lines are: a JVM with
-the jar of either, driven by JPype.
-
-    java_side.py JAR
+"""The side of Spark and of Guava in libraries_test.py: their jars in a JVM, which JPype drives.
 
 A kind is spark, or a funnel of Guava, string, chars, long or bytes, and a strategy, 64 or 32, with
 a colon between.
 """
-import sys
+import fetched
 
-import jpype
-from jpype import JArray, JByte, JClass
-
-jpype.startJVM(classpath=[sys.argv[1]])
-Class, Double, Long, String = (
-    JClass(f"java.lang.{name}") for name in ("Class", "Double", "Long", "String"))
-Input, Output = JClass("java.io.ByteArrayInputStream"), JClass("java.io.ByteArrayOutputStream")
-UTF_8 = JClass("java.nio.charset.StandardCharsets").UTF_8
+jpype = fetched.module("jpype", "jpype1==1.7.1")
 
 
-def bytes_of(word):
-    return JArray(JByte)(bytes.fromhex(word[1:]))
+def java(name):
+    return jpype.JClass(f"java.{name}")
 
 
-def text_of(word):
-    return String(bytes_of(word), UTF_8)
+def start():
+    if not jpype.isJVMStarted():
+        try:
+            jpype.startJVM()
+        except (jpype.JVMNotFoundException, OSError) as problem:
+            raise fetched.Missing(f"Java is not installed: {problem}") from problem
 
 
-class Guava:
-    NAMES = "com.google.common.hash."
+def array(data):
+    return jpype.JArray(jpype.JByte)(data)
 
-    def __init__(self, kind):
-        funnel, _, self.strategy = kind.partition(":")
-        funnels = JClass(self.NAMES + "Funnels")
-        self.funnel, self.key_of = {
-            "string": (lambda: funnels.stringFunnel(UTF_8), text_of),
-            "chars": (funnels.unencodedCharsFunnel, text_of),
-            "long": (funnels.longFunnel, lambda word: Long(int(word))),
-            "bytes": (funnels.byteArrayFunnel, bytes_of)}[funnel]
 
-    def make(self, n, p):
-        """With a strategy, which takes a method and a class that are package-private."""
-        bloom, funnel, strategy, strategies = (Class.forName(self.NAMES + name) for name in (
-            "BloomFilter", "Funnel", "BloomFilter$Strategy", "BloomFilterStrategies"))
-        create = bloom.getDeclaredMethod("create", funnel, Long.TYPE, Double.TYPE, strategy)
+def text(key):
+    """As Java decodes UTF-8, also of bytes that are none."""
+    data = key.encode() if isinstance(key, str) else key
+    return java("lang.String")(array(data), java("nio.charset.StandardCharsets").UTF_8)
+
+
+class Side:
+    def __init__(self, jar):
+        start()
+        url = java("io.File")(str(jar)).toURI().toURL()
+        self.loader = java("net.URLClassLoader")([url])  # so that two releases do not mix
+
+    def type(self, name):
+        return jpype.JClass(self.loader.loadClass(f"{self.PACKAGE}.{name}"))
+
+    def ask(self, command, kind, *words, keys=()):
+        """As libraries_test.py says."""
+        if command in ("make", "seeded"):
+            one = getattr(self, command)(kind, *words)
+        else:
+            one = self.read(kind, java("io.ByteArrayInputStream")(array(words[0])))
+        if command == "check":
+            return "".join(str(int(self.check(kind, one, key))) for key in keys)
+        for key in keys:
+            self.put(kind, one, key)
+        stream = java("io.ByteArrayOutputStream")()
+        one.writeTo(stream)
+        return bytes(stream.toByteArray())
+
+
+class Guava(Side):
+    PACKAGE = "com.google.common.hash"
+
+    def funnel(self, kind):
+        funnels, name = self.type("Funnels"), kind.partition(":")[0]
+        if name == "string":
+            return funnels.stringFunnel(java("nio.charset.StandardCharsets").UTF_8)
+        return {"chars": funnels.unencodedCharsFunnel, "long": funnels.longFunnel,
+                "bytes": funnels.byteArrayFunnel}[name]()
+
+    @staticmethod
+    def key(kind, key):
+        name = kind.partition(":")[0]
+        return (java("lang.Long")(key) if name == "long" else array(key) if name == "bytes"
+                else text(key))
+
+    def make(self, kind, n, p):
+        """With a strategy, which takes a method and classes that are package-private."""
+        types = [self.type(name).class_ for name in ("Funnel", "BloomFilter$Strategy")]
+        create = self.type("BloomFilter").class_.getDeclaredMethod(
+            "create", types[0], java("lang.Long").TYPE, java("lang.Double").TYPE, types[1])
         create.setAccessible(True)
-        chosen, = (one for one in strategies.getEnumConstants()
-                   if str(one) == f"MURMUR128_MITZ_{self.strategy}")
-        return create.invoke(None, self.funnel(), Long(n), Double(p), chosen)
+        strategy, = (one for one in self.type("BloomFilterStrategies").class_.getEnumConstants()
+                     if str(one) == f"MURMUR128_MITZ_{kind.partition(':')[2]}")
+        return create.invoke(None, self.funnel(kind), java("lang.Long")(n),
+                             java("lang.Double")(float(p)), strategy)
 
-    def read(self, stream):
-        return JClass(self.NAMES + "BloomFilter").readFrom(stream, self.funnel())
+    def read(self, kind, stream):
+        return self.type("BloomFilter").readFrom(stream, self.funnel(kind))
 
-    def put(self, one, word):
-        one.put(self.key_of(word))
+    def put(self, kind, one, key):
+        one.put(self.key(kind, key))
 
-    def check(self, one, word):
-        return one.mightContain(self.key_of(word))
-
-
-class Spark:
-    def __init__(self, _):
-        self.bloom = JClass("org.apache.spark.util.sketch.BloomFilter")
-
-    def make(self, n, p):
-        return self.bloom.create(jpype.JLong(n), jpype.JDouble(p))
-
-    def seeded(self, n, bits, seed):
-        return self.bloom.create(jpype.JLong(n), jpype.JLong(bits), jpype.JInt(seed))
-
-    def read(self, stream):
-        return self.bloom.readFrom(stream)
-
-    def put(self, one, word, call="put"):
-        if word[0] == "x":
-            return getattr(one, call + "Binary")(bytes_of(word))
-        if word[0] == "s":
-            return getattr(one, call + "String")(text_of(word))
-        return getattr(one, call + "Long")(jpype.JLong(int(word)))
-
-    def check(self, one, word):
-        return self.put(one, word, "mightContain")
+    def check(self, kind, one, key):
+        return one.mightContain(self.key(kind, key))
 
 
-def answer(command, kind, *words):
-    side = Spark(kind) if kind == "spark" else Guava(kind)
-    if command == "seeded":
-        one, keys = side.seeded(*map(int, words)), []
-    elif command == "make":
-        one, keys = side.make(int(words[0]), float(words[1])), words[2:]
-    else:
-        one, keys = side.read(Input(bytes_of(words[0]))), words[1:]
-    if command == "check":
-        return "".join(str(int(side.check(one, word))) for word in keys)
-    for word in keys:
-        side.put(one, word)
-    stream = Output()
-    one.writeTo(stream)
-    return "x" + bytes(stream.toByteArray()).hex()
+class Spark(Side):
+    PACKAGE = "org.apache.spark.util.sketch"
 
+    def make(self, _, n, p):
+        return self.type("BloomFilter").create(jpype.JLong(n), jpype.JDouble(float(p)))
 
-for line in sys.stdin:
-    try:
-        print(answer(*line.split()), flush=True)
-    except Exception as problem:  # pylint: disable=broad-except; libraries_test.py reports it
-        print("error", repr(problem), flush=True)
+    def seeded(self, _, n, bits, seed):
+        return self.type("BloomFilter").create(jpype.JLong(n), jpype.JLong(bits), jpype.JInt(seed))
+
+    def read(self, _, stream):
+        return self.type("BloomFilter").readFrom(stream)
+
+    def put(self, _, one, key, call="put"):
+        if isinstance(key, bytes):
+            return getattr(one, f"{call}Binary")(array(key))
+        if isinstance(key, str):
+            return getattr(one, f"{call}String")(text(key))
+        return getattr(one, f"{call}Long")(jpype.JLong(key))
+
+    def check(self, kind, one, key):
+        return self.put(kind, one, key, "mightContain")

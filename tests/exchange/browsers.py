@@ -13,13 +13,10 @@ import tempfile
 import unicodedata
 import urllib.parse
 
+from fetched import BUILD, Missing, module
+
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = HERE.parent.parent.parent / "build/exchange"
 CHROMIUM = "/usr/bin/chromium"
-
-
-class Missing(Exception):
-    pass
 
 
 def answers(command, urls):
@@ -29,11 +26,15 @@ def answers(command, urls):
 
 
 def by_ada(urls):
-    python = BUILD / "python/bin/python"
-    if subprocess.run(f"{python} -c 'import ada_url'", shell=True, capture_output=True,
-                      check=False).returncode != 0:
-        raise Missing("ada-url is missing: make fetch")
-    return answers([python, HERE / "ada_side.py"], urls)
+    ada_url = module("ada_url")
+
+    def href(url):
+        try:
+            return ada_url.URL(url).href
+        except ValueError:
+            return None
+
+    return list(map(href, urls))
 
 
 def node():
