@@ -155,22 +155,14 @@ class Suite:
             return folder not in ("sqlite", "table", "extension.c")
         return folder != "sqlite-bloom-filter.c" or not self.is_script
 
-    def is_near(self, folder):
-        """Unit tests are of the filter library, the others of what SQL sees."""
-        if folder == "table":
-            return "table" in self.name
-        return not self.is_unit and "table" not in self.name if folder in (
-            "sqlite", "extension.c") else self.is_unit
-
     def order(self, mutant):
         """By the chance that it kills in a second: what was seen, and a guess to begin with."""
         folder, stem = mutant.folder(), pathlib.Path(mutant.name).stem
-        chance = self.kills.get(folder, 0) + (0.5 if self.is_near(folder) else 0.05)
-        chance += 2 if stem in self.name else 0
+        chance = self.kills.get(folder, 0) + 0.2 + (folder in self.name) + 2 * (stem in self.name)
         return -chance / (self.seconds + 0.3)
 
-    def fails(self, folder, slow):
-        return not run(self.command, folder, slow, sanitized=self.is_sanitized)
+    def fails(self, folder, seconds):
+        return not run(self.command, folder, seconds, sanitized=self.is_sanitized)
 
     def builds(self, folder):
         return not self.target or run(f"make -s '{FLAGS}' {self.target}", folder, 600)
@@ -285,10 +277,9 @@ def main(arguments):
     tree = trees.get()
     baseline(tree, suites)
     trees.put(tree)
-    for mutant in drawn:
-        for suite in suites:
-            if found.get(mutant.rank) == "killed: " + suite.name:
-                suite.kills[mutant.folder()] = suite.kills.get(mutant.folder(), 0) + 1
+    for mutant, suite in itertools.product(drawn if found else [], suites):
+        if found.get(mutant.rank) == "killed: " + suite.name:
+            suite.kills[mutant.folder()] = suite.kills.get(mutant.folder(), 0) + 1
 
     def judge(mutant):
         if f"{mutant.name}\n{mutant.diff}" in known:
