@@ -136,7 +136,8 @@ class Recipes(EachRecipe):
         self.assertEqual(len(others), 2)
         (self.top / "visits.csv").write_text(
             "day,url,user\n1,https://139.255.123.227:8080/x,ann\n1,https://sqlite.org/,ben\n")
-        run = self.run_in_copy(["sqlite3"], "\n".join([first, *own.search(first).groups(), *others]))
+        own_lines = own.search(first).groups()
+        run = self.run_in_copy(["sqlite3"], "\n".join([first, *own_lines, *others]))
         self.assertEqual((run.stderr, run.returncode), ("", 0))
         verified = [line.split() for line in run.stdout.splitlines() if "139.255" in line]
         self.assertEqual(verified, [["https://139.255.123.227:8080/x", "139.255.123.227"]])

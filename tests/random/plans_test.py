@@ -53,8 +53,7 @@ NO_URLS = ["/nothing", ""]
 
 def url_keys(url):
     """The keys of a URL by URLS.md, most exact first."""
-    return urls_program.keys(urls_program.of_href("http://" + url.partition("://")[2] if "://" in url
-                                                  else "http://" + url))
+    return urls_program.keys(urls_program.of_href("http://" + url.rpartition("://")[2]))
 
 
 # --- Queries -------------------------------------------------------------------------------------
@@ -331,7 +330,10 @@ class Query:
         elif form == 14:
             hint = self.of(("", "", "MATERIALIZED ", "NOT MATERIALIZED ")
                            if self.world.version >= 3035000 else ("",))
-            equal = "1" if kinds[0] == "matched" else "w.c1 = x.c1"
+            # SQLite 3.31 puts a constant in the place of a column of such a join, and answers
+            # wrongly, of ordinary tables, too.
+            equal = ("1" if kinds[0] == "matched" or self.world.version < 3032000
+                     else "w.c1 = x.c1")
             listed = ", ".join(f"w.c{number}" for number in range(1, len(kinds) + 1))
             text = (f"WITH w AS {hint}({text}) SELECT {listed} FROM w"
                     f"{self.of(('', ' JOIN w AS x ON ' + equal))}")
