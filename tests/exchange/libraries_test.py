@@ -344,8 +344,8 @@ class DuckDB(FromPyPI):
                 whole = self.file.read_bytes()
                 written = whole[offset:offset + length]
                 filters = [
-                    self.value("SELECT bloom_agg(key, bloom_import(?1, ?2)) FROM " + self.keys(keys),
-                               written, layout) for keys in (theirs, ours)]
+                    self.value("SELECT bloom_agg(key, bloom_import(?1, ?2)) FROM "
+                               + self.keys(keys), written, layout) for keys in (theirs, ours)]
                 self.assertEqual(self.value(EXPORT, filters[0], layout), written)
                 self.file.write_bytes(whole[:offset] + self.value(EXPORT, filters[1], layout)
                                       + whole[offset + length:])
