@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """pages.py, which was written from ext/FORMAT*.md alone, held against the extension: it hashes
 keys, judges, fills, merges and estimates filters of every layout, and asks filter tables, as the
-extension does. The vectors of tests/documentation/vectors.txt hold for both; --write makes them
-anew, from pages.py.
+extension does. The vectors of golden/vectors.txt hold for both.
 """
 import inspect
 import json
@@ -12,14 +11,14 @@ import random
 import re
 import sqlite3
 import struct
-import sys
 import unittest
 
 import pages
-from pages import BY_NAME, Filter, Fuse, LAYOUTS, Refused, Table, header, murmur3, words_of
+from pages import Filter, Fuse, Refused, Table, empty, murmur3, words_of
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-VECTORS = pathlib.Path(__file__).resolve().parent / "vectors.txt"
+VECTORS = [line for line in (TOP / "tests/documentation/golden/vectors.txt").read_text("ascii")
+           .splitlines() if line and not line.startswith("#")]
 SALT = bytes(range(16))
 KEYS = ["", "a", "hello", "grün", "x" * 1000, b"", b"\0", b"\xff\xfe", b"\0" * 33, 0, 1, -1, 42,
         2**63 - 1, -2**63, 1.0, -0.0, 0.5, 1e300, float("inf"), 9.2e18, -9223372036854775808.0,
@@ -39,12 +38,6 @@ SHAPES = {
     "parquet": [(8, 2048), (8, 256 * 3)],
     "parquet-int32": [(8, 2048)],
     "redisbloom": [(5, 1280, 1, 0.1, b"\2")]}
-
-
-def empty(layout, k, m, n=0, p=0.0, extra=b"", salt=b"", rule=0):
-    number, hashing = BY_NAME[layout]
-    return Filter(header(number, 10 if salt else hashing, k, m, n, p, extra, rule, salt)
-                  + bytes((m + 7) // 8))
 
 
 def every_filter():
@@ -421,7 +414,24 @@ class Pages(WithExtension):
         self.assertEqual([re.findall(r"\w+|[^\s\w\"]", text) for text, in created],
                          [re.findall(r"\w+|\S", text) for text in sql.split(";")[:-1]])
 
-    def test_lines_of_vectors_have_the_fields_that_the_page_names(self):
+
+def key_of(coded):
+    kind, value = coded[0], coded[1:]
+    if kind == "i":
+        return int(value)
+    data = bytes.fromhex(value)
+    return {"b": data, "t": data.decode("utf-8", "replace"),
+            "r": struct.unpack(">d", data)[0] if kind == "r" else None}[kind]
+
+
+def keys_of(listed):
+    return list(map(key_of, listed.split(","))) if listed else []
+
+
+class Vectors(unittest.TestCase):
+    """They hold for pages.py here, for the extension in tests/library/vectors_test.c."""
+
+    def test_lines_have_the_fields_that_the_page_names(self):
         fields = {"HASHING": r"\d+", "LAYOUT": "[a-z][a-z0-9-]*", "SEED": "([0-9a-f]{32}|-)",
                   "KEY": "([tb][0-9a-f]*|i-?[0-9]+|r[0-9a-f]{16})", "RULE": r"(\d+|-)",
                   "WORD": "(0|[1-9a-f][0-9a-f]*)", "BYTES": "([0-9a-f]{2,}|-)"}
@@ -430,116 +440,40 @@ class Pages(WithExtension):
                  for line in page("ext/FORMAT.md")[1][-1][1].splitlines()]
         forms = [re.sub("[A-Z]+", lambda name: fields[name[0]], form) for form in forms]
         self.assertEqual(len(forms), 3)
-        for line in VECTORS.read_text(encoding="ascii").splitlines():
-            if line and not line.startswith("#"):
-                self.assertEqual(sum(re.fullmatch(form, line) is not None for form in forms), 1,
-                                 line[:200])
+        for line in VECTORS:
+            self.assertEqual(sum(re.fullmatch(form, line) is not None for form in forms), 1,
+                             line[:200])
 
+    def test_each(self):
+        seen = set()
+        for line in VECTORS:
+            with self.subTest(line=line[:200]):
+                kind, name, *words = ("" if word == "-" else word for word in line.split(" "))
+                seen.add((kind, name) if kind != "invalid" else (kind, int(words[0] or 0)))
+                getattr(self, kind)(name, *words)
+        self.assertEqual(seen, {("hash", str(number)) for number in pages.HASHINGS if number != 2}
+                         | {("valid", row[0]) for row in pages.LAYOUTS.values()}
+                         | {("invalid", rule) for rule in range(13)})
 
-# --- Vectors ---
+    def hash(self, hashing, seed, key, words):
+        self.assertEqual(words_of(int(hashing), bytes.fromhex(seed) or bytes(16), key_of(key)),
+                         tuple(int(word, 16) for word in words.split(",")))
 
-def coded(key):
-    if isinstance(key, str):
-        return "t" + key.encode().hex()
-    if isinstance(key, bytes):
-        return "b" + key.hex()
-    return f"r{struct.pack('>d', key).hex()}" if isinstance(key, float) else f"i{key}"
+    def valid(self, layout, data, present, absent):
+        data, present = bytes.fromhex(data), keys_of(present)
+        one = Filter(data)
+        self.assertEqual(one.layout, layout)
+        if layout == "fuse":
+            self.assertEqual(Fuse(present, one.p, one.header[64:80]).data, data)
+        else:
+            blank = Filter(one.header + bytes(len(one.payload)))
+            self.assertEqual(blank.add(*present).data(), data)
+        self.assertTrue(all(key in one for key in present))
+        self.assertFalse(any(key in one for key in keys_of(absent)))
 
-
-def listed(keys):
-    return ",".join(map(coded, keys)) or "-"
-
-
-def invalid():
-    """Layout, rule, bytes: one for each reason to refuse."""
-    blocked = empty("blocked", 6, 512, 3, 0.01).add("hello").data()
-    salted = empty("blocked", 6, 512, 3, 0.01, salt=SALT).add("hello").data()
-    for rule, data in (
-            (1, b""), (1, blocked[:63]), (1, b"\x89BLN" + blocked[4:]),
-            (2, resealed(blocked, 4, b"\0")), (2, resealed(blocked, 4, b"\2")),
-            (3, resealed(blocked, 7, b"\2")), (3, salted[:127]),
-            (4, blocked[:56] + bytes(8) + blocked[64:]), (4, blocked[:20] + b"\1" + blocked[21:]),
-            (4, salted[:64] + b"\1" + salted[65:]),
-            (5, resealed(blocked, 5, b"\0")), (5, resealed(blocked, 5, b"\x0e")),
-            (5, resealed(blocked, 5, b"\x80")), (5, resealed(blocked, 6, b"\2")),
-            (5, resealed(blocked, 6, b"\x0b")), (5, resealed(blocked, 6, b"\xff")),
-            (6, resealed(salted, 6, b"\1")), (6, resealed(blocked, 6, b"\x0a")),
-            (7, resealed(blocked, 12, b"\3")), (7, resealed(blocked, 12, b"\x80")),
-            (8, resealed(blocked, 13, b"\1")), (8, resealed(blocked, 15, b"\x80")),
-            (8, resealed(blocked, 40, b"\1")), (8, resealed(blocked, 55, b"\1")),
-            (8, resealed(salted, 80, b"\1")), (8, resealed(salted, 127, b"\1")),
-            (9, resealed(blocked, 8, bytes(4))), (9, resealed(blocked, 8, b"\x16")),
-            (10, resealed(blocked, 16, bytes(8))), (10, resealed(blocked, 16, b"\0\1")),
-            (10, resealed(blocked, 22, b"\x20")),
-            (11, resealed(blocked, 24, struct.pack("<Q", 2**40 + 1))),
-            *((11, resealed(blocked, 32, struct.pack("<d", p)))
-              for p in (1.0, -0.0, -0.5, math.inf, math.nan)),
-            (12, blocked[:-1]), (12, blocked + b"\0"), (12, salted[:-1])):
-        yield "blocked", rule, data
-    classic = empty("classic", 3, 20).add("hello").data()
-    bitmap = empty("bitmap", 1, 10, 10).add(3).data()
-    fuse = Fuse(("a", "abc", "hello"), 0.25).data
-    for layout, rule, data in (
-            ("classic", 7, resealed(classic, 12, b"\1")),
-            ("classic", 9, resealed(classic, 9, b"\1")),
-            ("classic", 12, classic[:-1] + b"\x10"),
-            ("counting", 10, resealed(empty("counting", 6, 2048).data(), 16, b"\0\2")),
-            ("bitmap", 0, resealed(bitmap, 24, b"\x0b")), ("bitmap", 9, resealed(bitmap, 8, b"\2")),
-            ("bitmap", 0, resealed(bitmap, 39, b"\x3f")),
-            ("bitmap", 8, resealed(bitmap, 40, b"\1")),
-            *(("fuse", 0, resealed(fuse, at, value))
-              for at, value in ((16, b"\xbf"), (48, b"\0"), (48, b"\3"), (49, b"\4"), (49, b"\6"),
-                                (50, b"\0"), (50, b"\2"), (55, b"\1"))),
-            ("fuse", 9, resealed(fuse, 8, b"\2")),
-            ("spark1", 8, resealed(empty("spark1", 4, 128).data(), 40, b"\1")),
-            ("spark2", 8, resealed(empty("spark2", 4, 128).data(), 44, b"\1")),
-            ("parquet", 9, resealed(empty("parquet", 8, 256).data(), 8, b"\7")),
-            ("parquet", 8, resealed(empty("parquet", 8, 256).data(), 40, b"\1")),
-            ("redisbloom", 8, resealed(empty("redisbloom", 5, 128).data(), 44, b"\2"))):
-        yield layout, rule, data
-
-
-def vectors():
-    """The lines of the file."""
-    yield "# What each field is, ext/FORMAT.md says. Made by format_test.py --write."
-    for hashing in sorted({1, 3, 4, 5, 6, 7, 8, 9, 10}):
-        seed = SALT if hashing == 10 else b"\5\0\0\x80" + bytes(12) if hashing == 4 else b""
-        lengths = [bytes(range(length)) for length in (*range(41), 64)]
-        for key in KEYS[:4] + KEYS[7:] + (lengths if hashing != 8 else []):
-            words = words_of(hashing, seed or bytes(16), key)
-            if words is not None:
-                yield (f"hash {hashing} {seed.hex() or '-'} {coded(key)} "
-                       + ",".join(f"{word:x}" for word in words))
-    filters = [(one, [key for key in KEYS if one.bits(key)][:9]) for one in every_filter()
-               if len(one.payload) <= 512]
-    for one, keys in filters:
-        one.add(*keys)
-    # What is its own canonical key, whatever the rule: see URLS.md.
-    filters += [(empty(layout, 6, m, rule=rule).add("evil.example/"), ["evil.example/"])
-                for layout, m, rule in (("blocked", 512, 1), ("counting", 2048, 2))]
-    for keys, p, salt in ((("a", "abc", "hello"), 0.25, b""), ((), 0.5, b""),
-                          (range(40), 1e-9, b""), (("a", 1, 2.5), 0.01, SALT)):
-        filters.append((Filter(Fuse(keys, p, salt).data), list(keys)))
-    others = [key for number in range(1000, 1010) for key in (number, f"not-in/{number}")]
-    for one, keys in filters:
-        absent = [key for key in others if key not in one]
-        yield f"valid {one.layout} {one.data().hex()} {listed(keys)} {listed(absent)}"
-    for layout, rule, data in invalid():
-        yield f"invalid {layout} {rule or '-'} {data.hex() or '-'}"
-
-
-class Vectors(unittest.TestCase):
-    """tests/library/vectors_test.c holds them against the extension."""
-
-    def test_they_are_those_of_the_pages(self):
-        self.assertEqual(VECTORS.read_text(encoding="ascii"), "\n".join(vectors()) + "\n")
-        for layout, rule, data in invalid():
-            self.assertEqual(judged(data), rule, (layout, data[:128].hex()))
-        self.assertEqual({rule for _, rule, _ in invalid()}, set(range(13)))
+    def invalid(self, _, rule, data):
+        self.assertEqual(judged(bytes.fromhex(data)), int(rule or 0))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--write"]:
-        VECTORS.write_text("\n".join(vectors()) + "\n", encoding="ascii")
-    else:
-        unittest.main()
+    unittest.main()

@@ -455,6 +455,12 @@ class Filter:
         return math.floor(math.log1p(-ones / m) / per_key + 0.5), rate
 
 
+def empty(layout, k, m, n=0, p=0.0, extra=b"", salt=b"", rule=0):
+    number, hashing = BY_NAME[layout]
+    return Filter(header(number, 10 if salt else hashing, k, m, n, p, extra, rule, salt)
+                  + bytes((m + 7) // 8))
+
+
 # --- Fuse ---
 
 def mix(x):

@@ -7,8 +7,7 @@
                                 sizes into the table of sql/README.md; look at the difference before
                                 you keep it
 
-SQLITE3=path in the environment names another sqlite3 shell. Everything runs in a copy of the tree,
-with an empty home.
+Everything runs in a copy of the tree, with an empty home.
 """
 
 import os
@@ -26,13 +25,11 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBRARIES = [TOP / name for name in ("bloom.so", "bloom.dylib", "bloom.dll")]
 MAP = TOP / "sql" / "README.md"
 RECIPES = sorted((TOP / "sql").glob("*.sql"))
-SQLITE = os.environ.get("SQLITE3", "sqlite3")
-
-
-def shell_version():
-    words = subprocess.run(
-        [SQLITE, "--version"], capture_output=True, text=True, check=True).stdout.split()
-    return tuple(int(part) for part in words[0].split("."))
+UPDATE = "--update" in sys.argv
+# In the table of sql/README.md: the recipe, the time of its run and the size of its filters.
+ROW = re.compile(r"^(\|.*\]\((\w+)\.sql\).*?\|) ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
+ROWS = {name: (time, size) for _, name, time, size in ROW.findall(MAP.read_text(encoding="utf-8"))}
+TIMES = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # seconds: the first that is twice what was measured, or more
 
 
 def filter_bytes(path):
@@ -62,94 +59,63 @@ def in_words(size):
     return f"{round(size, -digits) / 1000:g} kB"
 
 
-# In the table of sql/README.md: the recipe, the time of its run and the size of its filters.
-ROW = re.compile(r"^(\|.*\]\((\w+)\.sql\).*?\|) ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
-ROWS = {name: (time, size) for _, name, time, size in ROW.findall(MAP.read_text(encoding="utf-8"))}
-TIMES = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # seconds: the first that is twice what was measured, or more
-
-
-class Tree:
+class InCopy(unittest.TestCase):
     """A copy of what a user runs: the extension and sql/, in a folder of its own beside an empty
-    home and a temporary folder."""
+    home and a temporary folder, whose name is a strange one."""
 
-    def __init__(self, temporary="temporary"):
+    def setUp(self):
         self.base = pathlib.Path(tempfile.mkdtemp())
-        self.top = self.base / "top"
-        self.home = self.base / "home"
-        self.temporary = self.base / temporary
+        self.addCleanup(shutil.rmtree, self.base)
+        self.top, self.home = self.base / "top", self.base / "home"
+        self.temporary = self.base / "temporary 'quoted\" $name"
         for folder in (self.top, self.home, self.temporary):
             folder.mkdir()
         shutil.copytree(TOP / "sql", self.top / "sql")
-        for library in LIBRARIES:
-            if library.exists():
-                shutil.copy(library, self.top)
-
-    def remove(self):
-        shutil.rmtree(self.base)
+        for library in filter(pathlib.Path.exists, LIBRARIES):
+            shutil.copy(library, self.top)
 
     def files(self):
         return sorted((str(path.relative_to(self.base)), path.stat().st_size)
                       for path in self.base.rglob("*") if path.is_file())
 
-    def run(self, command, stdin=subprocess.DEVNULL, **variables):
+    def run_in_copy(self, command, script="", **variables):
         environment = {name: value for name, value in os.environ.items()
                        if name not in ("URLS", "VISITS", "SQLITE3")}
         environment |= {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home),
                         "TMPDIR": str(self.temporary)} | variables
-        return subprocess.run(
-            command, stdin=stdin, cwd=self.top, env=environment, capture_output=True, text=True,
-            errors="surrogateescape", check=False, timeout=300)
-
-    def recipe(self, name):
-        with open(self.top / "sql" / name, encoding="utf-8") as script:
-            return self.run([SQLITE], stdin=script)
-
-    def measured(self, name):
-        """The same, with the seconds of the processor that it took and the bytes of the filters
-        that it leaves behind."""
-        text = (self.top / "sql" / name).read_text(encoding="utf-8")
-        databases = ["main", "temp", *re.findall(r"^ATTACH .* AS (\w+);", text, re.MULTILINE)]
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as script:
-            script.write(text)
-            script.writelines(f".backup {each} {folder}/{each}\n" for each in databases)
-            script.seek(0)
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            run = self.run([SQLITE], stdin=script)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            run.seconds = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-            run.size = 0
-            if run.returncode == 0:
-                run.size = sum(filter_bytes(f"{folder}/{each}") for each in databases)
-        return run
-
-    def demo(self, **variables):
-        if "SQLITE3" in os.environ:
-            variables.setdefault("SQLITE3", os.environ["SQLITE3"])
-        return self.run([shutil.which("sh"), "sql/demo.sh"], **variables)
+        return subprocess.run(command, input=script, cwd=self.top, env=environment,
+                              capture_output=True, text=True, errors="surrogateescape",
+                              check=False, timeout=300)
 
 
-class TreeTest(unittest.TestCase):
-    temporary = "temporary"
-
-    def setUp(self):
-        self.tree = Tree(self.temporary)
-        self.addCleanup(self.tree.remove)
-
-
-class EachRecipe(TreeTest):
+class EachRecipe(InCopy):
     def check(self, recipe):
-        before = self.tree.files()
-        run = self.tree.measured(recipe.name)
-        self.assertEqual((run.stderr, run.returncode), ("", 0))
-        self.assertEqual(ROWS[recipe.stem][1], in_words(run.size), "in the table of sql/README.md")
-        wanted = recipe.with_suffix(".out").read_text(encoding="utf-8").splitlines()
-        got = run.stdout.splitlines()
-        # From this one on the shell aligns columns otherwise: the words must agree.
-        if shell_version() >= (3, 52, 0):
-            wanted, got = ([" ".join(line.split()) for line in lines] for lines in (wanted, got))
+        """It prints what is in its .out file, in lines that newer shells align otherwise; it leaves
+        filters of the size that the table says, and no file behind."""
+        text = (self.top / "sql" / recipe.name).read_text(encoding="utf-8")
+        databases = ["main", "temp", *re.findall(r"^ATTACH .* AS (\w+);", text, re.MULTILINE)]
+        before = self.files()
+        with tempfile.TemporaryDirectory() as folder:
+            text += "".join(f".backup {each} {folder}/{each}\n" for each in databases)
+            started = resource.getrusage(resource.RUSAGE_CHILDREN)
+            run = self.run_in_copy(["sqlite3"], text)
+            ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.assertEqual((run.stderr, run.returncode), ("", 0))
+            size = in_words(sum(filter_bytes(f"{folder}/{each}") for each in databases))
+        self.assertEqual(self.files(), before)
+        if UPDATE:
+            used = ended.ru_utime + ended.ru_stime - started.ru_utime - started.ru_stime
+            seconds = next(time for time in TIMES if time >= 2 * used)
+            recipe.with_suffix(".out").write_text(run.stdout, encoding="utf-8")
+            MAP.write_text(ROW.sub(
+                lambda row: f"{row[1]} < {seconds} s | {size} |" if row[2] == recipe.stem
+                else row[0], MAP.read_text(encoding="utf-8")), encoding="utf-8")
+            return
+        self.assertEqual(ROWS[recipe.stem][1], size, "in the table of sql/README.md")
+        wanted = recipe.with_suffix(".out").read_text(encoding="utf-8")
+        wanted, got = ([line.split() for line in printed.splitlines()]
+                       for printed in (wanted, run.stdout))
         self.assertEqual(got, wanted)
-        self.assertEqual(
-            self.tree.files(), before, "a recipe leaves no file behind and changes none")
 
 
 class Recipes(EachRecipe):
@@ -157,33 +123,29 @@ class Recipes(EachRecipe):
         self.assertGreaterEqual(len(RECIPES), 6)
         names = [path.stem for path in RECIPES]
         self.assertEqual(sorted(path.stem for path in (TOP / "sql").glob("*.out")), names)
-        table = ROW.findall(MAP.read_text(encoding="utf-8"))
-        self.assertEqual(sorted(name for _, name, _, _ in table), names)
+        self.assertEqual(sorted(name for _, name, _, _ in ROW.findall(MAP.read_text())), names)
         for recipe in RECIPES:
             self.assertIn(f"sqlite3 < sql/{recipe.name}", recipe.read_text(encoding="utf-8"))
 
     def test_malicious_urls_with_visits_of_ones_own(self):
         """As its remarks say: without what is made up, with the two lines that stand there."""
-        path = self.tree.top / "sql/malicious_urls.sql"
+        text = (self.top / "sql/malicious_urls.sql").read_text(encoding="utf-8")
         own = re.compile(r"^--   (\.import --csv visits\.csv own)\n--   (INSERT .*;)$", re.M)
-        first, *others = re.split(r"^-- Made up:\n.*?^-- End\.\n",
-                                  path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        first, *others = re.split(r"^-- Made up:\n.*?^-- End\.\n", text,
+                                  flags=re.MULTILINE | re.DOTALL)
         self.assertEqual(len(others), 2)
-        lines = "\n".join(own.search(first).groups())
-        path.write_text("\n".join([first, lines, *others]), encoding="utf-8")
-        (self.tree.top / "visits.csv").write_text(
+        (self.top / "visits.csv").write_text(
             "day,url,user\n1,https://139.255.123.227:8080/x,ann\n1,https://sqlite.org/,ben\n")
-        if shell_version() < (3, 32, 0):
-            self.skipTest("skipped: .import --csv came with SQLite 3.32")
-        run = self.tree.recipe(path.name)
+        own_lines = own.search(first).groups()
+        run = self.run_in_copy(["sqlite3"], "\n".join([first, *own_lines, *others]))
         self.assertEqual((run.stderr, run.returncode), ("", 0))
         verified = [line.split() for line in run.stdout.splitlines() if "139.255" in line]
         self.assertEqual(verified, [["https://139.255.123.227:8080/x", "139.255.123.227"]])
 
     def test_a_recipe_without_the_extension_stops_at_once(self):
         for library in LIBRARIES:
-            (self.tree.top / library.name).unlink(missing_ok=True)
-        run = self.tree.recipe(RECIPES[0].name)
+            (self.top / library.name).unlink(missing_ok=True)
+        run = self.run_in_copy(["sqlite3"], RECIPES[0].read_text(encoding="utf-8"))
         self.assertNotEqual(run.returncode, 0)
         self.assertEqual(run.stdout, "")
 
@@ -198,24 +160,25 @@ for each in RECIPES:
             lambda self, recipe=each: self.check(recipe))
 
 
-class Demo(TreeTest):
-    temporary = "temporary 'quoted\" $name"  # mktemp puts its folder there
-
+class Demo(InCopy):
     LINE = re.compile(r"^ +(.+?) {2,}([\d,.]+) (\S+)$")
 
+    def demo(self, **variables):
+        return self.run_in_copy([shutil.which("sh"), "sql/demo.sh"], **variables)
+
     def write(self, content, name="list.txt"):
-        path = self.tree.base / name
+        path = self.base / name
         path.write_bytes(content)
         return str(path)
 
     def figures(self, visits=20_000, **variables):
         """What it prints, and the figures by what stands before them, which agree with each
         other."""
-        before = self.tree.files()
-        run = self.tree.demo(VISITS=str(visits), **variables)
+        before = self.files()
+        run = self.demo(VISITS=str(visits), **variables)
         self.assertEqual((run.stderr, run.returncode), ("", 0))
-        self.assertEqual(self.tree.files(), before)
-        self.assertEqual(os.listdir(self.tree.temporary), [])
+        self.assertEqual(self.files(), before)
+        self.assertEqual(os.listdir(self.temporary), [])
         figures = {match[1]: float(match[2].replace(",", ""))
                    for match in map(self.LINE.match, run.stdout.splitlines()) if match}
         self.assertEqual(figures["all visits that the filter finds"],
@@ -234,10 +197,10 @@ class Demo(TreeTest):
 
     def refused(self, message, **variables):
         with self.subTest(message):
-            run = self.tree.demo(**({"VISITS": "1000"} | variables))
+            run = self.demo(**({"VISITS": "1000"} | variables))
             self.assertEqual((run.stdout, run.returncode), ("", 1))
             self.assertRegex(run.stderr, f"^demo: {message}\n$")
-            self.assertEqual(os.listdir(self.tree.temporary), [])
+            self.assertEqual(os.listdir(self.temporary), [])
 
     def test_the_list_of_the_project(self):
         figures, printed = self.figures(visits=200_000)
@@ -259,7 +222,7 @@ class Demo(TreeTest):
         figures, printed = self.figures(URLS=path)
         self.assertEqual(printed.splitlines()[0], f"The list: {path}")
         self.assertEqual(figures["distinct keys"], 1)
-        run = self.tree.run([shutil.which("sh"), "sql/demo.sh", path], VISITS="1000")
+        run = self.run_in_copy(["sh", "sql/demo.sh", path], VISITS="1000")
         self.assertEqual((run.stdout.splitlines()[0], run.returncode), (f"The list: {path}", 0))
         # A rule with a condition blocks no visit.
         path = self.write(b"||a.example^\n||b.example^$domain=c.example|d.example\n"
@@ -268,7 +231,7 @@ class Demo(TreeTest):
         self.assertEqual(figures["Adblock rule with a condition"], 2)
         self.assertEqual(figures["distinct keys"], 2)
         # Harmless visits on the list, except the look-alike, are not false positives.
-        run = self.tree.demo(URLS=self.write(b"shop0.example\n"), VISITS="20")
+        run = self.demo(URLS=self.write(b"shop0.example\n"), VISITS="20")
         self.assertRegex(run.stdout, r"confirmed by the exact list +19 visits")
         self.assertRegex(run.stdout, r"false positives +0 visits")
 
@@ -285,13 +248,13 @@ class Demo(TreeTest):
                      f"'{path}'", URLS=path)
         for number in ("x", "-1", "1e3", "1;DROP", "100000000"):
             self.refused("VISITS must be a number below 100000000", VISITS=number)
-        path = str(self.tree.base / "it's missing.txt")
+        path = str(self.base / "it's missing.txt")
         self.refused(f"there is no file '{path}'. Name a list with URLS=path", URLS=path)
-        path = str(self.tree.home)
+        path = str(self.home)
         self.refused(f"'{path}' is a folder. Name a list with URLS=path", URLS=path)
 
     def test_what_it_cannot_do_without(self):
-        tools, stand_in = self.tree.base / "tools", self.tree.base / "stand_in"
+        tools, stand_in = self.base / "tools", self.base / "stand_in"
         tools.mkdir()
         for tool in ("dirname", "mktemp", "rm", "sed", "tr"):
             (tools / tool).symlink_to(shutil.which(tool))
@@ -303,31 +266,12 @@ class Demo(TreeTest):
         self.refused("this sqlite3 shell was built without the loading of extensions. Name another "
                      "one with SQLITE3=path", SQLITE3=str(stand_in))
         for library in LIBRARIES:
-            (self.tree.top / library.name).write_text("not a library", encoding="utf-8")
+            (self.top / library.name).write_text("not a library", encoding="utf-8")
         self.refused("the extension does not load: Error: .*")
         for library in LIBRARIES:
-            (self.tree.top / library.name).unlink(missing_ok=True)
+            (self.top / library.name).unlink(missing_ok=True)
         self.refused("the extension is not built yet. Run make first")
 
 
-def update():
-    tree, figures = Tree(), {}
-    try:
-        for recipe in RECIPES:
-            run = tree.measured(recipe.name)
-            if run.returncode != 0 or run.stderr:
-                sys.exit(f"{recipe.name} failed: {run.stderr}")
-            recipe.with_suffix(".out").write_text(run.stdout, encoding="utf-8")
-            seconds = next(time for time in TIMES if time >= 2 * run.seconds)
-            figures[recipe.stem] = f"< {seconds} s | {in_words(run.size)}"
-    finally:
-        tree.remove()
-    table = MAP.read_text(encoding="utf-8")
-    MAP.write_text(ROW.sub(lambda row: f"{row[1]} {figures[row[2]]} |", table), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    if "--update" in sys.argv[1:]:
-        update()
-    else:
-        unittest.main()
+    unittest.main(argv=[sys.argv[0], "Recipes", "SlowRecipes"] if UPDATE else None)

@@ -1,24 +1,19 @@
 """The filters of other systems in the plainest Python: how each writes them, how large it makes
-them, and which keys it has. Which bits a key has, says pages.py, which was written from
+them. Which keys it has, and the bits of a key, pages.py says, which was written from
 ext/FORMAT-layouts.md alone. Also the golden files, each of which a real library wrote, with the
 answers of that library.
 """
 import json
 import math
 import pathlib
-import re
 import struct
 import sys
+import typing
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "documentation"))
 import pages  # noqa: E402
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
-
-
-def java_text(data):
-    """Bytes as Java decodes them from UTF-8: as Python, but an encoded surrogate is one piece."""
-    return re.sub(rb"\xed[\xa0-\xbf][\x80-\xbf]?", b"\xff", data).decode("utf-8", "replace")
 
 
 LN2 = math.log(2)
@@ -59,32 +54,46 @@ def parquet_size(n, p):
     return bits, 8
 
 
-class Layout:
-    """bytes_of(key) is what is hashed, or None for a key that there is not; size(n, p) m and k;
-    others are the other forms in which its system writes a filter, which its format reads."""
+class Layout(typing.NamedTuple):
+    """size(n, p) gives m and k; forms are those in which its system writes a filter, all of which
+    its format reads, the usual one first."""
+    name: str
+    format: str
+    header: int
+    size: typing.Callable
+    takes: str = None
+    forms: tuple = ("",)
 
-    def __init__(self, name, format_name, header, size, takes, others=()):
-        self.name, self.format, self.header, self.size = name, format_name, header, size
-        self.takes, self.forms = takes, ("", *others)
-        self.hashing = pages.BY_NAME[name][1]
-        self.bytes_of = pages.HASHINGS[self.hashing][0]
-        self.to_bits = pages.LAYOUTS[pages.BY_NAME[name]][-1]
 
-
-# Format, bytes of the header, size, keys in words.
+# Name: format, bytes of the header, size, and the keys in words where not every key is one.
 COMMON = "text, BLOBs and whole numbers"
-LAYOUTS = {row[0]: Layout(*row) for row in (
-    ("classic", "guava", 6, spark_size, None),
-    ("classic32", "guava", 6, None, None),
-    ("classic-utf16", "guava-utf16", 6, None, "text"),
-    ("spark1", "spark", 12, spark_size, COMMON),
-    ("spark2", "spark", 16, spark_size, COMMON),
-    ("dcso", "dcso", 48, dcso_size, "text and BLOBs"),
-    ("go", "go", 24, go_size, "text and BLOBs", ("little", "words", "words little")),
-    ("parquet", "parquet", 16, parquet_size, None, ("bitset",)),
-    ("parquet-int32", "parquet-int32", 16, parquet_size,
-     "whole numbers from -2147483648 to 4294967295", ("bitset",)),
-    ("redisbloom", "redisbloom", 73, redis_size, COMMON))}
+LAYOUTS = {name: Layout(name, *row) for name, row in {
+    "classic": ("guava", 6, spark_size),
+    "classic32": ("guava", 6, None),
+    "classic-utf16": ("guava-utf16", 6, None, "text"),
+    "spark1": ("spark", 12, spark_size, COMMON),
+    "spark2": ("spark", 16, spark_size, COMMON),
+    "dcso": ("dcso", 48, dcso_size, "text and BLOBs"),
+    "go": ("go", 24, go_size, "text and BLOBs", ("", "little", "words", "words little")),
+    "parquet": ("parquet", 16, parquet_size, None, ("", "bitset")),
+    "parquet-int32": ("parquet-int32", 16, parquet_size,
+                      "whole numbers from -2147483648 to 4294967295", ("", "bitset")),
+    "redisbloom": ("redisbloom", 73, redis_size, COMMON)}.items()}
+
+
+def bytes_of(layout, key):
+    """What is hashed of a key, or None for a key that this layout does not have."""
+    return pages.HASHINGS[pages.BY_NAME[layout][1]][0](key)
+
+
+def empty(layout, m, k, n=0, p=0.0, seed=0):
+    return pages.empty(layout, k, m, n, p, struct.pack("<I12x", seed))
+
+
+def made(layout, n=200, p=0.05, seed=0):
+    """An empty filter, of the size that its library gives it."""
+    m, k = LAYOUTS[layout].size(n, p) if LAYOUTS[layout].size else (1280, 4)
+    return empty(layout, m, k, n, p, seed)
 
 
 def varint(value):
@@ -95,58 +104,33 @@ def varint(value):
     return out + bytes([value])
 
 
-class Filter:
-    """A filter of one of these layouts; n and p where its form has them."""
-
-    def __init__(self, layout, m, k, n=0, p=0.0, seed=0):
-        self.layout, self.m, self.k, self.n, self.p, self.seed = LAYOUTS[layout], m, k, n, p, seed
-        self.bits = bytearray((m + 7) // 8)
-
-    def positions(self, key):
-        seed = struct.pack("<I12x", self.seed)
-        words = pages.words_of(self.layout.hashing, seed, key)
-        return None if words is None else self.layout.to_bits(words, self.m, self.k)
-
-    def add(self, *keys):
-        for key in keys:
-            for position in self.positions(key):
-                self.bits[position >> 3] |= 1 << (position & 7)
-        return self
-
-    def check(self, key):
-        positions = self.positions(key)
-        return positions is not None and all(self.bits[at >> 3] >> (at & 7) & 1
-                                             for at in positions)
-
-    def words(self, order):
-        row = bytes(self.bits) + bytes(-len(self.bits) % 8)
-        return struct.pack(f"{order}{len(row) // 8}Q", *struct.unpack(f"<{len(row) // 8}Q", row))
-
-    def write(self, form=""):
-        """The bytes in the usual form, or in another one of the layout's."""
-        name, words = self.layout.name, (self.m + 63) // 64
-        if name.startswith("classic"):
-            return struct.pack(">BBi", name != "classic32", self.k, words) + self.words(">")
-        if name == "spark1":
-            return struct.pack(">iii", 1, self.k, words) + self.words(">")
-        if name == "spark2":
-            return struct.pack(">iiIi", 2, self.k, self.seed, words) + self.words(">")
-        if name == "dcso":
-            return (struct.pack("<QQdQQQ", 1, self.n, self.p, self.k, self.m, 0)
-                    + self.words("<"))
-        if name == "go":
-            order = "<" if form.endswith("little") else ">"
-            row = 64 * words if form.startswith("words") else self.m
-            return (struct.pack(">QQ", self.m, self.k) + struct.pack(order + "Q", row)
-                    + self.words(order))
-        if name == "redisbloom":
-            per_key = -(math.log(self.p / 2) / 0.480453013918201)
-            return struct.pack("<QIIIQQQddIQB", 0, 1, 5, 2, self.m // 8, self.m, 0, self.p / 2,
-                               per_key, self.k, self.n, 0) + bytes(self.bits)
-        if form == "bitset":
-            return bytes(self.bits)
-        return (b"\x15" + varint(2 * len(self.bits)) + bytes.fromhex("1c1c0000") * 3 + b"\0"
-                + bytes(self.bits))
+def written(one, form=""):
+    """The bytes of a filter in the usual form of its system, or in another one of its forms."""
+    name, k, m, n, p = one.layout, one.k, one.m, one.n, one.p
+    row = bytes(one.payload) + bytes(-len(one.payload) % 8)
+    count = len(row) // 8
+    turned = struct.pack(f">{count}Q", *struct.unpack(f"<{count}Q", row))
+    if name.startswith("classic"):
+        return struct.pack(">BBi", name != "classic32", k, count) + turned
+    if name == "spark1":
+        return struct.pack(">iii", 1, k, count) + turned
+    if name == "spark2":
+        return struct.pack(">ii4si", 2, k, one.extra[3::-1], count) + turned
+    if name == "dcso":
+        return struct.pack("<QQdQQQ", 1, n, p, k, m, 0) + row
+    if name == "go":
+        length = 64 * count if form.startswith("words") else m
+        if form.endswith("little"):
+            return struct.pack(">QQ", m, k) + struct.pack("<Q", length) + row
+        return struct.pack(">QQQ", m, k, length) + turned
+    if name == "redisbloom":
+        per_key = -(math.log(p / 2) / 0.480453013918201)
+        return struct.pack("<QIIIQQQddIQB", 0, 1, 5, 2, m // 8, m, 0, p / 2, per_key, k, n,
+                           0) + one.payload
+    if form == "bitset":
+        return bytes(one.payload)
+    return (b"\x15" + varint(2 * len(one.payload)) + bytes.fromhex("1c1c0000") * 3 + b"\0"
+            + one.payload)
 
 
 # Golden files

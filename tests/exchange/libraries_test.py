@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 """The exchange with the real libraries: both sides answer alike and write the same bytes.
 
-- Spark's spark-sketch of both versions, by Maven (mvn, java, javac)
-- Go's bits-and-blooms/bloom and DCSO/bloom, by go
-- Python's pyarrow and duckdb, from PyPI, in a virtual environment; programs_test.py has flor
+- Spark's spark-sketch of both versions, by Maven and a JVM
 - Guava, from Debian's libguava-java: both strategies and every funnel; GUAVA=path names another jar
+- Go's bits-and-blooms/bloom and DCSO/bloom, by go
+- Python's pyarrow and duckdb, from PyPI; programs_test.py has flor
 
 What cannot be had is skipped and says so. Everything that is fetched lies in build/exchange and is
 fetched once.
 
-A library has a program as its side, which answers each line with one line:
+A library has a side, an object that is asked, with keys as an argument of its own:
 
-    make KIND N P KEY...        a filter with these keys
-    put KIND FILTER KEY...      the filter with the keys in it
-    check KIND FILTER KEY...    a 1 or 0 for each key
+    make KIND N P               a filter with these keys
+    put KIND FILTER             the filter with the keys in it
+    check KIND FILTER           a 1 or 0 for each key
     seeded KIND N BITS SEED     an empty filter with that seed: Spark 4.1
 
-Filters, and keys that are bytes, are hexadecimal with an x in front, strings (in UTF-8) with an s;
-other keys are longs.
+That of Go is a program, which answers each line with one line: filters, and keys that are bytes,
+are hexadecimal with an x in front there, strings (in UTF-8) with an s; other keys are longs.
 """
-import json
+import functools
 import os
 import pathlib
 import random
@@ -32,37 +32,11 @@ import unittest
 import apsw
 
 import foreign_form
+from fetched import BUILD, Missing, fetched, module
 from foreign_form import LAYOUTS
-from foreign_test import (EXPORT, IMPORT, SPLINTERS, TEXTS, TOP, WithExtension, without_counters)
+from foreign_test import (EXPORT, IMPORT, SPLINTERS, TEXTS, WithExtension, without_counters)
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = TOP / "build" / "exchange"
-PATIENCE = 240  # seconds for what a registry has to send
-GO_PLACE = "/usr/local/go/bin"  # where Go's own archive is unpacked
-
-
-class Missing(Exception):
-    pass
-
-
-def fetched(program, *arguments, **options):
-    """Runs a program that fetches; what it cannot do is a reason to skip."""
-    path = os.environ["PATH"] + os.pathsep + GO_PLACE
-    where = shutil.which(program, path=path)
-    if where is None:
-        raise Missing(f"{program} is not installed")
-    try:
-        subprocess.run([where, *arguments], check=True, timeout=PATIENCE, capture_output=True,
-                       stdin=subprocess.DEVNULL, **options)
-    except (subprocess.SubprocessError, OSError) as problem:
-        raise Missing(f"{program} {arguments[0]}: {problem}") from problem
-
-
-def java(jar, source, name):
-    classes = BUILD / source.lower()
-    fetched("javac", "-nowarn", "-proc:none", "-cp", str(jar), "-d", str(classes),
-            str(HERE / f"{source}.java"))
-    return ["java", "-cp", f"{jar}{os.pathsep}{classes}", name]
 
 
 def spark(version):
@@ -70,30 +44,21 @@ def spark(version):
     if not jar.exists():
         fetched("mvn", "-q", "-B", "dependency:copy", f"-DoutputDirectory={BUILD}",
                 f"-Dartifact=org.apache.spark:spark-sketch_2.13:{version}")
-    return java(jar, "SparkSide", "SparkSide")
+    return module("java_side").Spark(jar)
 
 
 def guava():
     jar = os.environ.get("GUAVA", "/usr/share/java/guava.jar")
     if not os.path.exists(jar):
         raise Missing("libguava-java is not installed")
-    return java(jar, "GuavaSide", "com.google.common.hash.GuavaSide")
+    return module("java_side").Guava(jar)
 
 
 def go():
     folder = BUILD / "go"
     shutil.copytree(HERE / "go_side", folder, dirs_exist_ok=True)
     fetched("go", "build", "-o", str(folder / "side"), ".", cwd=folder)
-    return [str(folder / "side")]
-
-
-def python(*packages):
-    """A Python with those packages of PyPI."""
-    folder = BUILD / "python"
-    if not (folder / "bin" / "pip").exists():
-        fetched("/usr/bin/python3", "-m", "venv", str(folder))
-    fetched(str(folder / "bin" / "pip"), "install", "-q", *packages)
-    return str(folder / "bin" / "python")
+    return GoSide(folder / "side")
 
 
 def encoded(key):
@@ -102,11 +67,9 @@ def encoded(key):
     return "x" + key.hex() if isinstance(key, bytes) else str(key)
 
 
-class Side:
-    """A program that answers each line with one line."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+class GoSide:
+    def __init__(self, program):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True)
 
     def ask(self, *words, keys=()):
@@ -156,12 +119,10 @@ class Sides:
 
     @classmethod
     def setUpClass(cls):
-        BUILD.mkdir(parents=True, exist_ok=True)
         try:
-            cls.side = Side(cls.command())
+            cls.side = cls.library()
         except Missing as reason:
             raise unittest.SkipTest(f"skipped: {reason}") from reason
-        cls.addClassCleanup(cls.side.close)
 
     def exported(self, filter_value, layout):
         return without_counters(layout, self.value(EXPORT, filter_value, LAYOUTS[layout].format))
@@ -189,15 +150,6 @@ class Sides:
                                       + self.keys(others), made)
                     self.assertEqual(self.exported(both, layout), without_counters(layout, there))
 
-    def test_unions(self):
-        for kind, (layout, keys_of) in self.kinds.items():
-            one, two = keys_of(300, 1), keys_of(300, 2)
-            parts = [self.side.ask("make", kind, 500, 0.03, keys=keys) for keys in (one, two)]
-            union = self.value("SELECT bloom_union(bloom_import(?1, ?3), bloom_import(?2, ?3))",
-                               *parts, LAYOUTS[layout].format)
-            both = self.side.ask("make", kind, 500, 0.03, keys=one + two)
-            self.assertEqual(self.exported(union, layout), without_counters(layout, both))
-
     def test_filters_of_the_same_n_and_p_are_the_same(self):
         """So they merge. Where this extension refuses, the library's filter would miss its rate."""
         for kind, (layout, _) in self.kinds.items():
@@ -221,18 +173,12 @@ class Sides:
 
 class Spark(Sides, WithExtension):
     kinds = {"spark": ("spark1", mixed_keys)}
-
-    @classmethod
-    def command(cls):
-        return spark("3.5.1")
+    library = functools.partial(spark, "3.5.1")
 
 
-class Spark4(Spark):
+class Spark4(Sides, WithExtension):
     kinds = {"spark": ("spark2", mixed_keys)}
-
-    @classmethod
-    def command(cls):
-        return spark("4.1.1")
+    library = functools.partial(spark, "4.1.1")
 
     def test_seeds(self):
         for seed in (1, -1, 42, 2**31 - 1, -2**31):
@@ -246,10 +192,11 @@ class Spark4(Spark):
 
 class Go(Sides, WithExtension):
     kinds = {"go": ("go", text_keys), "dcso": ("dcso", text_keys)}
+    library = staticmethod(go)
 
     @classmethod
-    def command(cls):
-        return go()
+    def tearDownClass(cls):
+        cls.side.close()
 
     def test_every_form(self):
         for n in (1, 13, 200, 1000):
@@ -282,10 +229,7 @@ class Guava(Sides, WithExtension):
     kinds = {"string:64": ("classic", string_keys), "string:32": ("classic32", string_keys),
              "long:64": ("classic", long_keys), "long:32": ("classic32", long_keys),
              "bytes:64": ("classic", bytes_keys), "chars:64": ("classic-utf16", string_keys)}
-
-    @classmethod
-    def command(cls):
-        return guava()
+    library = staticmethod(guava)
 
     def test_every_filter_that_is_accepted_here_is_one_to_guava(self):
         generator = random.Random(4)
@@ -293,9 +237,9 @@ class Guava(Sides, WithExtension):
             for words in (1, 2, 33):
                 for strategy in (0, 1):
                     data = struct.pack(">BBi", strategy, k, words) + generator.randbytes(8 * words)
-                    self.assertEqual(self.side.ask("put", "string", data), data)
+                    self.assertEqual(self.side.ask("put", "string:64", data), data)
                     self.assertEqual(self.answers(self.value(IMPORT, data, "guava"), TEXTS),
-                                     self.side.ask("check", "string", data, keys=TEXTS))
+                                     self.side.ask("check", "string:64", data, keys=TEXTS))
 
     def test_text_that_is_not_utf8(self):
         """Such bytes have the same hash here as in Java."""
@@ -308,59 +252,35 @@ class Guava(Sides, WithExtension):
         self.assertEqual(made, self.side.ask("put", "chars:64", empty, keys=samples))
 
 
-ARROW = """
-import json, sys
-import pyarrow, pyarrow.parquet
-told = json.load(sys.stdin)
-values = pyarrow.array(told["values"] if told["type"] != "binary"
-                       else [bytes.fromhex(value) for value in told["values"]],
-                       getattr(pyarrow, told["type"])())
-path = sys.argv[1]
-pyarrow.parquet.write_table(pyarrow.table({"v": values}), path, row_group_size=1 << 20,
-                            bloom_filter_options={"v": {"ndv": told["n"], "fpp": told["p"]}})
-chunk = pyarrow.parquet.read_metadata(path).row_group(0).column(0)
-try:
-    print(chunk.bloom_filter_offset, chunk.bloom_filter_length)
-except AttributeError:
-    print(-1, -1)
-"""
-
-
 class FromPyPI(WithExtension):
-    """A package that writes a file, by a program that is told of it in JSON."""
+    """A package that writes a file, in which there is a filter."""
 
     @classmethod
     def setUpClass(cls):
-        BUILD.mkdir(parents=True, exist_ok=True)
         try:
-            cls.python = python(cls.package)
+            cls.library = module(cls.package, cls.package)
         except Missing as reason:
             raise unittest.SkipTest(f"skipped: {reason}") from reason
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.file = pathlib.Path(folder.name, "filter")
 
-    def run_python(self, program, *arguments, told):
-        run = subprocess.run([self.python, "-c", program, self.file, *arguments],
-                             input=json.dumps(told), capture_output=True, text=True, check=False,
-                             timeout=PATIENCE)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return run.stdout.strip()
-
 
 class Arrow(FromPyPI):
     package = "pyarrow"
 
     def written(self, kind, values, n, p):
-        coded = [value.hex() if isinstance(value, bytes) else value for value in values]
-        offset, length = map(int, self.run_python(
-            ARROW, told={"type": kind, "n": n, "p": p, "values": coded}).split())
-        if offset < 0:
+        parquet = module("pyarrow.parquet")
+        column = self.library.array(values, getattr(self.library, kind)())
+        parquet.write_table(self.library.table({"v": column}), self.file, row_group_size=1 << 20,
+                            bloom_filter_options={"v": {"ndv": n, "fpp": p}})
+        chunk = parquet.read_metadata(self.file).row_group(0).column(0)
+        if not hasattr(chunk, "bloom_filter_offset"):
             self.skipTest("skipped: this pyarrow does not tell where a filter is")
         data = self.file.read_bytes()
         with self.assertRaisesRegex(apsw.SQLError, "are a whole Parquet file"):
             self.value(IMPORT, data, "parquet")
-        return data[offset:offset + length]
+        return data[chunk.bloom_filter_offset:][:chunk.bloom_filter_length]
 
     def test_columns(self):
         generator = random.Random(1)
@@ -401,24 +321,6 @@ class Arrow(FromPyPI):
         self.assertEqual(set(self.answers(united, every)), {"1"})
 
 
-DUCKDB = """
-import duckdb, json, sys
-told, path = json.load(sys.stdin), sys.argv[1]
-database = duckdb.connect()
-def row(sql, values=None):
-    return database.execute(sql, values).fetchall()[0]
-if sys.argv[2] == "write":
-    database.execute("CREATE TABLE t(v " + told["type"] + ")")
-    database.executemany("INSERT INTO t VALUES (?)", [[value] for value in told["values"]])
-    database.execute("COPY t TO '" + path + "' (FORMAT parquet, DICTIONARY_SIZE_LIMIT 100000, "
-                     "BLOOM_FILTER_FALSE_POSITIVE_RATIO 0.05)")
-    print(*row("SELECT bloom_filter_offset, bloom_filter_length FROM parquet_metadata(?)", [path]))
-else:
-    print("".join(str(int(not row("SELECT bloom_filter_excludes FROM parquet_bloom_probe('"
-        + path + "', 'v', " + repr(value) + ")")[0])) for value in told["values"]))
-"""
-
-
 class DuckDB(FromPyPI):
     """DuckDB reads filters that were made here, in the place of its own."""
     package = "duckdb"
@@ -430,22 +332,28 @@ class DuckDB(FromPyPI):
                 ("BIGINT", "parquet", lambda: generator.getrandbits(63) - 2**62),
                 ("DOUBLE", "parquet", lambda: generator.getrandbits(40) + 0.5),
                 ("INTEGER", "parquet-int32", lambda: generator.getrandbits(31) - 2**30)):
-            with self.subTest(kind=kind):
+            with self.subTest(kind=kind), self.library.connect() as database:
                 theirs, ours = ([key() for _ in range(300)] for _ in range(2))
-                offset, length = map(int, self.run_python(
-                    DUCKDB, "write", told={"type": kind, "values": theirs}).split())
+                database.execute(f"CREATE TABLE t(v {kind})")
+                database.executemany("INSERT INTO t VALUES (?)", [[value] for value in theirs])
+                database.execute(f"COPY t TO '{self.file}' (FORMAT parquet, DICTIONARY_SIZE_LIMIT "
+                                 "100000, BLOOM_FILTER_FALSE_POSITIVE_RATIO 0.05)")
+                (offset, length), = database.execute(
+                    "SELECT bloom_filter_offset, bloom_filter_length FROM parquet_metadata(?)",
+                    [str(self.file)]).fetchall()
                 whole = self.file.read_bytes()
                 written = whole[offset:offset + length]
-                made = self.value("SELECT bloom_agg(key, bloom_import(?1, ?2)) "
-                                  f"FROM {self.keys(theirs)}", written, layout)
-                self.assertEqual(self.value(EXPORT, made, layout), written)
-                made = self.value("SELECT bloom_agg(key, bloom_import(?1, ?2)) "
-                                  f"FROM {self.keys(ours)}", written, layout)
-                self.file.write_bytes(whole[:offset] + self.value(EXPORT, made, layout)
+                filters = [
+                    self.value("SELECT bloom_agg(key, bloom_import(?1, ?2)) FROM "
+                               + self.keys(keys), written, layout) for keys in (theirs, ours)]
+                self.assertEqual(self.value(EXPORT, filters[0], layout), written)
+                self.file.write_bytes(whole[:offset] + self.value(EXPORT, filters[1], layout)
                                       + whole[offset + length:])
                 asked = ours + theirs + [key() for _ in range(300)]
-                answers = self.run_python(DUCKDB, "ask", told={"values": asked})
-                self.assertEqual(answers, self.answers(made, asked))
+                answers = "".join(str(int(not database.execute(
+                    f"SELECT bloom_filter_excludes FROM parquet_bloom_probe('{self.file}', 'v', "
+                    f"{value!r})").fetchall()[0][0])) for value in asked)
+                self.assertEqual(answers, self.answers(filters[1], asked))
                 self.assertEqual(answers[:300], "1" * 300)
                 self.assertIn("0", answers)
 

@@ -14,7 +14,7 @@ import sys
 import apsw
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "runner"))
-from sqllogictest import open_connection  # noqa: E402
+from extended import connect  # noqa: E402
 
 # Each layout, and the column of the table k with keys that it takes.
 LAYOUTS = {"blocked": "mixed", "counting": "mixed", "fuse": "mixed", "classic": "mixed",
@@ -66,7 +66,7 @@ def questions():
 
 
 def main(library):
-    connection = open_connection(":memory:", library)
+    connection = connect(":memory:", library)
     for question in questions():
         try:
             answer = repr(list(connection.cursor().execute(question)))

@@ -1,7 +1,7 @@
-/* The vectors of tests/documentation/vectors.txt, which ext/FORMAT.md describes: every valid filter
- * with what is in it and what is not, and every reason to refuse one. They were made by a program
- * that shares no code with this library, which format_test.py holds against the extension, hashes
- * and headers included. Filters are asked as programs ask them, by sqlite-bloom-filter.h. */
+/* The vectors of tests/documentation/golden/vectors.txt, which ext/FORMAT.md describes: every valid
+ * filter with what is in it and what is not, and every reason to refuse one. They were made by a
+ * program that shares no code with this library, which format_test.py holds against the extension,
+ * hashes and headers included. Filters are asked as programs ask them, by sqlite-bloom-filter.h. */
 #include "library_test.h"
 
 #include "sqlite-bloom-filter.h"
@@ -138,7 +138,7 @@ static void invalid_filters(void) {
 }
 
 static int read_vectors(void **state) {
-    FILE *file = fopen("tests/documentation/vectors.txt", "rb");
+    FILE *file = fopen("tests/documentation/golden/vectors.txt", "rb");
     enum { MOST = 1 << 20 };
     (void)state;
     assert_non_null(file);

@@ -39,6 +39,7 @@ COUNT, SEED = int(os.environ.get("N") or 200), os.environ.get("SEED") or "1"
 WORD, AGAIN = os.environ.get("WORD", ""), os.environ.get("AGAIN")
 JOBS = int(os.environ.get("JOBS") or 2)
 TABLES = {"idna_tables.h", "blocked_sizes.h"}  # of constants
+PREFETCH = "BLOOM_PREFETCH("  # what is fetched ahead shows in time alone
 # A wrong type is no mutant: no compiler takes it with the warnings of the project.
 FLAGS = "CFLAGS=-O2 -Werror=int-conversion -Werror=incompatible-pointer-types " \
         "-Werror=return-type -Werror=discarded-qualifiers"
@@ -81,7 +82,7 @@ def mutants():
         text = path.read_text(encoding="utf-8")
         for change in mutate.mutants_of(text):
             mutant = Mutant(path, text, change)
-            if WORD not in f"{mutant.name}:{mutant.line}":
+            if WORD not in f"{mutant.name}:{mutant.line}" or PREFETCH in mutant.before:
                 continue
             alike = mutant.name, mutant.diff
             times[alike] = times.get(alike, 0) + 1
@@ -92,14 +93,16 @@ def mutants():
 
 
 def equivalents():
-    """What is known to change nothing: diffs without line numbers, each with its reason below."""
+    """What is known to change nothing: files and diffs, without line numbers."""
     text = (TOP / "tests/mutants/equivalents.txt").read_text(encoding="utf-8")
+    entry = re.compile(r"(ext/\S+\n)((?:(?:- .*\n)+(?:\+ .*\n)+)+)(?:  \S.*\n)+")
     found = set()
-    for entry in filter(None, re.split(r"\n\n+", text.strip())[1:]):
-        lines = entry.split("\n")
-        if not lines[0].startswith("ext/") or not re.match(r"  \S", lines[-1]):
-            raise SystemExit(f"equivalents.txt: no file above or no reason below:\n{entry}")
-        found.add("\n".join(line for line in lines if not line.startswith("  ")))
+    for lines in re.split(r"\n\n+", text.strip())[1:]:
+        match = entry.fullmatch(lines + "\n")
+        if match is None:
+            raise SystemExit(f"equivalents.txt: no file above or no reason below:\n{lines}")
+        found |= {match[1] + diff.rstrip() for diff in
+                  re.findall(r"(?:- .*\n)+(?:\+ .*\n)+", match[2])}
     return found
 
 
@@ -152,22 +155,14 @@ class Suite:
             return folder not in ("sqlite", "table", "extension.c")
         return folder != "sqlite-bloom-filter.c" or not self.is_script
 
-    def is_near(self, folder):
-        """Unit tests are of the filter library, the others of what SQL sees."""
-        if folder == "table":
-            return "table" in self.name
-        return not self.is_unit and "table" not in self.name if folder in (
-            "sqlite", "extension.c") else self.is_unit
-
     def order(self, mutant):
         """By the chance that it kills in a second: what was seen, and a guess to begin with."""
         folder, stem = mutant.folder(), pathlib.Path(mutant.name).stem
-        chance = self.kills.get(folder, 0) + (0.5 if self.is_near(folder) else 0.05)
-        chance += 2 if stem in self.name else 0
+        chance = self.kills.get(folder, 0) + 0.2 + (folder in self.name) + 2 * (stem in self.name)
         return -chance / (self.seconds + 0.3)
 
-    def fails(self, folder, slow):
-        return not run(self.command, folder, slow, sanitized=self.is_sanitized)
+    def fails(self, folder, seconds):
+        return not run(self.command, folder, seconds, sanitized=self.is_sanitized)
 
     def builds(self, folder):
         return not self.target or run(f"make -s '{FLAGS}' {self.target}", folder, 600)
@@ -282,10 +277,9 @@ def main(arguments):
     tree = trees.get()
     baseline(tree, suites)
     trees.put(tree)
-    for mutant in drawn:
-        for suite in suites:
-            if found.get(mutant.rank) == "killed: " + suite.name:
-                suite.kills[mutant.folder()] = suite.kills.get(mutant.folder(), 0) + 1
+    for mutant, suite in itertools.product(drawn if found else [], suites):
+        if found.get(mutant.rank) == "killed: " + suite.name:
+            suite.kills[mutant.folder()] = suite.kills.get(mutant.folder(), 0) + 1
 
     def judge(mutant):
         if f"{mutant.name}\n{mutant.diff}" in known:

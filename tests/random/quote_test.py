@@ -17,7 +17,7 @@ import apsw
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tests/runner"))
-from extended import connect  # noqa: E402
+from extended import connect, rows  # noqa: E402
 
 SEED = int(os.environ.get("SEED", "1"))
 BEFORE = "bloom_convert: the layout (argument 2) is the text "
@@ -57,62 +57,53 @@ def quoted(data):
     return text + ("'..." if place < len(data) else "'")
 
 
+def samples():
+    """What is no character or near one, what is cut off, characters at the edges, random bytes."""
+    bytes_at_edges = (0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0,
+                      0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xf7, 0xf8, 0xfb,
+                      0xff)
+    for length in (1, 2, 3):
+        yield from map(bytes, itertools.product(bytes_at_edges, repeat=length))
+    yield from map(bytes, itertools.product((0xf0, 0xf3, 0xf4, 0xf5), bytes_at_edges,
+                                            *2 * [(0x7f, 0x80, 0xbf, 0xc0)]))
+    for length in range(1, 70):
+        yield b"\xff" * length
+        yield b"a" * length + "😀".encode()[:-1]
+        for piece in ("a", "😀", "\0", "ab\u202e", "é€😀\0"):
+            yield (piece * 70)[:length].encode()
+    chance = random.Random(SEED)
+    for point in EDGES:
+        yield chr(point).encode()
+    for _ in range(3000):
+        yield b"".join(chr(chance.choice(EDGES)).encode() if chance.random() < 0.7
+                       else bytes([chance.randrange(256)]) for _ in range(chance.randrange(1, 80)))
+
+
 class Quote(unittest.TestCase):
     def setUp(self):
-        self.cursor = connect().cursor()
+        self.connection = connect()
 
-    def check(self, data):
-        try:
-            list(self.cursor.execute("SELECT bloom_convert(bloom_new(1), CAST(? AS TEXT))",
-                                     (data,)))
-        except apsw.Error as error:
-            self.assertEqual(str(error).partition(BEFORE)[2], quoted(data) + AFTER, data)
-        else:
-            self.fail(f"not refused: {data}")
-
-    def test_what_is_no_character(self):
-        edges = (0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1,
-                 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xf7, 0xf8, 0xfb, 0xff)
-        for length in (1, 2, 3):
-            for parts in itertools.product(edges, repeat=length):
-                self.check(bytes(parts))
-        for parts in itertools.product((0xf0, 0xf3, 0xf4, 0xf5), edges, (0x7f, 0x80, 0xbf, 0xc0),
-                                       (0x7f, 0x80, 0xbf, 0xc0)):
-            self.check(bytes(parts))
-
-    def test_where_it_is_cut_off(self):
-        for piece in ("a", "😀", "\0", "ab\u202e", "é€😀\0"):
-            for length in range(1, 70):
-                self.check((piece * 70)[:length].encode())
-        for length in range(1, 70):
-            self.check(b"\xff" * length)
-            self.check(b"a" * length + "😀".encode()[:-1])
-
-    def check_name(self, name):
-        """Names of tables stand in messages without quotation marks, and whole."""
-        in_sql = '"' + name.replace('"', '""') + '"'
-        list(self.cursor.execute(f"CREATE VIRTUAL TABLE {in_sql} USING bloom"))
+    def said(self, sql, *bindings):
         with self.assertRaises(apsw.Error) as caught:
-            list(self.cursor.execute(f"DELETE FROM {in_sql}"))
-        list(self.cursor.execute(f"DROP TABLE {in_sql}"))
-        shown = "".join(f"\\u{ord(one):04x}" if ord(one) in HIDDEN else one for one in name)
-        said = str(caught.exception).removeprefix("SQLError: ")  # as older releases of apsw begin
-        self.assertEqual(said.partition(" a filter table")[0], f"{shown}:")
+            rows(self.connection, sql, bindings)
+        return str(caught.exception).removeprefix("SQLError: ")  # as older releases of apsw begin
+
+    def test_text(self):
+        for data in samples():
+            said = self.said("SELECT bloom_convert(bloom_new(1), CAST(? AS TEXT))", data)
+            self.assertEqual(said, BEFORE + quoted(data) + AFTER, data)
 
     def test_names_of_tables(self):
-        for point in EDGES[1:]:
-            self.check_name(f"a{chr(point)}")
-        for length in (9, 10, 15, 18, 19, 22, 39, 40, 41):
-            self.check_name(f"x{length * 'é€😀'}y")
-
-    def test_characters_at_the_edges_and_random_bytes(self):
-        for point in EDGES:
-            self.check(chr(point).encode())
-        chance = random.Random(SEED)
-        for _ in range(3000):
-            pieces = [chr(chance.choice(EDGES)).encode() if chance.random() < 0.7
-                      else bytes([chance.randrange(256)]) for _ in range(chance.randrange(1, 80))]
-            self.check(b"".join(pieces))
+        """They stand in messages without quotation marks, and whole."""
+        names = [f"a{chr(point)}" for point in EDGES[1:]]
+        names += [f"x{length * 'é€😀'}y" for length in (9, 10, 15, 18, 19, 22, 39, 40, 41)]
+        for name in names:
+            in_sql = '"' + name.replace('"', '""') + '"'
+            rows(self.connection, f"CREATE VIRTUAL TABLE {in_sql} USING bloom")
+            shown = "".join(f"\\u{ord(one):04x}" if ord(one) in HIDDEN else one for one in name)
+            self.assertEqual(self.said(f"DELETE FROM {in_sql}").partition(" a filter table")[0],
+                             f"{shown}:")
+            rows(self.connection, f"DROP TABLE {in_sql}")
 
 
 if __name__ == "__main__":

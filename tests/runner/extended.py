@@ -6,6 +6,7 @@ import apsw
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll")
                 if (TOP / name).exists()), "bloom")
+FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
 
 def either(owner, name, older_name):
@@ -15,10 +16,12 @@ def either(owner, name, older_name):
 
 
 def connect(path=":memory:", library=LIBRARY):
-    connection = apsw.Connection(str(path))
-    either(connection, "enable_load_extension", "enableloadextension")(True)
-    either(connection, "load_extension", "loadextension")(library)
-    either(connection, "enable_load_extension", "enableloadextension")(False)
+    """library: another one than the tree's, or None."""
+    connection = apsw.Connection(str(path), FLAGS)
+    if library:
+        either(connection, "enable_load_extension", "enableloadextension")(True)
+        either(connection, "load_extension", "loadextension")(library)
+        either(connection, "enable_load_extension", "enableloadextension")(False)
     return connection
 
 

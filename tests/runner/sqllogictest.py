@@ -47,8 +47,8 @@ load FILE                   Close all connections and open FILE, a path in the s
 reconnect                   Close all connections and open the same file again.
 loop NAME START END         Run the records up to the matching `endloop` for each integer from START
 ...                         to END - 1. In all of them `${NAME}` stands for it: in SQL, results,
-endloop                     patterns, names of files and connections, and bounds of inner loops.
-                            `${x}` for an x that is no loop's name is an error.
+endloop                     patterns, and names of files and connections. `${x}` for an x that is no
+                            loop's name is an error.
 foreach NAME...             Run the records up to the matching `endloop` for each line up to the
 1 | one                     next blank one, which holds the values of these names with `|` between
 2 | two                     them. In patterns they stand for themselves: no character of a value is
@@ -80,18 +80,22 @@ from pathlib import Path
 
 import apsw
 
-from extended import either
+from extended import connect, either
 
-# The first word of each control record, and how many follow it; None: at least one.
-WORDS_AFTER = {"reconnect": 0, "endloop": 0, "load": 1, "loop": 3, "foreach": None}
-LOOPS = ("loop", "foreach")
-CONDITION = re.compile(r"onlyif\s+sqlite>=(\d+(?:\.\d+)*)\s*(?:#.*)?")
+# The first line of each record, and what may stand above it.
+FORMS = {kind: re.compile(pattern) for kind, pattern in {
+    "statement": r"statement (?P<wanted>ok|error(?: +(?P<pattern>.+))?)",
+    "query": r"query (?P<types>[TIR]+)(?P<rowsort> rowsort)?",
+    "load": r"load (?P<file>\S+)", "reconnect": "reconnect", "endloop": "endloop",
+    "loop": r"loop (?P<names>\w+) (?P<start>\d+) (?P<end>\d+)",
+    "foreach": r"foreach (?P<names>\w+(?: +\w+)*)"}.items()}
+ABOVE = re.compile(r"onlyif sqlite>=(?P<version>\d+(?:\.\d+)*)(?: *#.*)?|connection (?P<name>\S+)")
+LOOPS, WITH_SQL = ("loop", "foreach"), ("statement", "query")
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 SHOWN_BYTES = bytes(byte if 0x20 <= byte <= 0x7E else ord("@") for byte in range(256))
-MOST_VALUES_SHOWN = 12
+MOST_LINES_SHOWN = 12
 CASE = os.environ.get("CASE", "").strip("*")
 SQLITE_VERSION = either(apsw, "sqlite_lib_version", "sqlitelibversion")()
-APSW_VERSION = either(apsw, "apsw_version", "apswversion")()
 # Converts values as SQLite does, without any script's notice.
 CASTING_CONNECTION = apsw.Connection(":memory:")
 
@@ -102,8 +106,7 @@ class Failure(Exception):
 
     def __init__(self, message, expected=None, got=None):
         super().__init__(message)
-        self.expected = expected
-        self.got = got
+        self.expected, self.got = expected, got
 
 
 # Reading scripts
@@ -113,25 +116,16 @@ class Failure(Exception):
 class Record:
     """One record of a script, as written: `${...}` is still in place."""
 
-    shown_file: str
-    line: int
-    kind: str = "broken"  # or "statement", "query", the first word of a control record
-    argument: str = ""  # what follows the first word; of a broken record, what is wrong with it
+    place: str
+    kind: str = "broken"
+    words: dict = field(default_factory=dict)  # of its first line, by the names in FORMS
+    broken: str = ""  # what makes no sense
     versions: list = field(default_factory=list)  # of SQLite, which it needs at least
     connection: str = ""
     sql: str = ""
-    types: str = ""
-    sorts: bool = False
-    expected: list | None = None
+    expected: list = field(default_factory=list)
     body: list = field(default_factory=list)  # the records inside a loop
-    cases: list = field(default_factory=list)  # of foreach: the values of its names in each round
-
-    @property
-    def place(self):
-        return f"{self.shown_file}:{self.line}"
-
-    def mark_broken(self, reason):
-        self.kind, self.argument, self.body = "broken", reason, []
+    cases: list = field(default_factory=list)  # the values of a loop's names in each round
 
 
 def read_script(file, shown_file):
@@ -140,99 +134,80 @@ def read_script(file, shown_file):
     try:
         lines = file.read_bytes().decode().split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        return [Record(shown_file, 1, argument=f"the script cannot be read: {error}")]
-    records, open_loops = [], []
-    for paragraph in split_into_paragraphs(lines):
-        while paragraph:
-            record = Record(shown_file, paragraph[0][0])
-            try:
-                read_record(record, paragraph)
-                if record.kind == "endloop":
-                    if not open_loops:
-                        raise Failure("endloop without a loop")
-                    open_loops.pop()
-                    continue
-            except Failure as failure:
-                record.mark_broken(str(failure))
-                paragraph.clear()
-            (open_loops[-1].body if open_loops else records).append(record)
-            if record.kind in LOOPS:
-                open_loops.append(record)
-    for loop in open_loops:
-        loop.mark_broken("loop without endloop")
+        return [Record(f"{shown_file}:1", broken=f"the script cannot be read: {error}")]
+    records, loops = [], []
+    for paragraph in paragraphs_of(lines):
+        record = read_record(paragraph, shown_file)
+        if record.kind == "endloop" and loops:
+            loops.pop()
+            continue
+        if record.kind == "endloop":
+            record.kind, record.broken = "broken", "endloop without a loop"
+        (loops[-1].body if loops else records).append(record)
+        if record.kind in LOOPS:
+            loops.append(record)
+    for loop in loops:
+        loop.kind, loop.broken = "broken", "loop without endloop"
     return records
 
 
-def split_into_paragraphs(lines):
+def paragraphs_of(lines):
     """The runs of lines between blank lines, each line with its number, without comments."""
     paragraph = []
     for number, line in enumerate([*lines, ""], 1):
-        if not line.strip():
-            if paragraph:
-                yield paragraph
+        if line.strip():
+            paragraph += [] if line.startswith("#") else [(number, line.removesuffix("\r"))]
+        elif paragraph:
+            yield paragraph
             paragraph = []
-        elif not line.startswith("#"):
-            paragraph.append((number, line.removesuffix("\r")))
 
 
-def read_record(record, paragraph):
-    """Take the first record off a paragraph: its conditions, its first line and, unless that is
-    all, the rest."""
-    words = []
-    while not words or words[0] in ("onlyif", "connection"):
-        if not paragraph:
-            raise Failure("nothing follows the condition or connection")
-        record.line, text = paragraph.pop(0)
-        words = text.split()
-        if words[0] == "connection":
-            if len(words) != 2:
-                raise Failure(f"`{text}` is not `connection NAME`")
-            record.connection = words[1]
-        elif words[0] == "onlyif":
-            condition = CONDITION.fullmatch(text.strip())
-            if not condition:
-                raise Failure(f"`{text}` is not `onlyif sqlite>=VERSION`")
-            record.versions.append(condition[1])
-    kind = words[0]
-    record.argument = text.strip().removeprefix(kind).strip()
-    if kind == "statement":
-        if words[1:] != ["ok"] and words[1:2] != ["error"]:
-            raise Failure(f"`{text}` is not `statement ok` or `statement error [PATTERN]`")
-        record.sql = "\n".join(line for _, line in paragraph)
-    elif kind == "query":
-        query = re.fullmatch(r"([TIR]+)(\s+rowsort)?", record.argument)
-        if not query:
-            raise Failure(f"`{text}` is not `query TYPES [rowsort]` with T, I or R per column")
-        record.types, record.sorts = query[1], query[2] is not None
-        lines = [line for _, line in paragraph]
+def read_record(paragraph, shown_file):
+    lines = [line for _, line in paragraph]
+    record = Record("")
+    above = 0
+    while above + 1 < len(lines) and (match := ABOVE.fullmatch(lines[above].strip())):
+        above += 1
+        record.versions += [match["version"]] if match["version"] else []
+        record.connection = match["name"] or record.connection
+    first, *lines = lines[above:]
+    record.place = f"{shown_file}:{paragraph[above][0]}"
+    for kind, form in FORMS.items():
+        if match := form.fullmatch(first.strip()):
+            record.kind, record.words = kind, match.groupdict()
+    try:
+        read_lines(record, first, above, lines)
+    except Failure as failure:
+        record.kind, record.broken = "broken", str(failure)
+    return record
+
+
+def read_lines(record, first, above, lines):
+    """What follows the first line of a record."""
+    if record.kind == "broken":
+        raise Failure(f"`{first}` begins no record")
+    if record.kind == "query":
         if "----" not in lines:
             raise Failure("the query has no line ---- with the expected values below it")
         end = lines.index("----")
-        record.sql, record.expected = "\n".join(lines[:end]), lines[end + 1:]
-    elif kind not in WORDS_AFTER:
-        raise Failure(f"unknown record `{kind}`")
-    elif record.connection or record.versions:
-        raise Failure(f"a condition or connection stands above a statement or query, not `{kind}`")
-    elif WORDS_AFTER[kind] not in (None, len(words) - 1):
-        raise Failure(f"wrong number of words after `{kind}`")
-    if kind in ("statement", "query") and not record.sql:
-        raise Failure(f"there is no SQL for the {kind}")
-    if kind == "foreach":
-        for _, line in paragraph:
-            record.cases.append([value.strip() for value in line.split("|")])
-            if len(record.cases[-1]) != len(words) - 1:
-                raise Failure(f"`{line}` is not a value for each of {', '.join(words[1:])}")
-    record.kind = kind
-    if kind in ("statement", "query", "foreach"):
-        paragraph.clear()
+        lines, record.expected = lines[:end], lines[end + 1:]
+    if record.kind in WITH_SQL:
+        record.sql = "\n".join(lines)
+        if not lines:
+            raise Failure(f"there is no SQL for the {record.kind}")
+    elif record.kind == "foreach":
+        record.cases = [[value.strip() for value in line.split("|")] for line in lines]
+        for line, case in zip(lines, record.cases):
+            if len(case) != len(record.words["names"].split()):
+                raise Failure(f"`{line}` is not a value for each of {record.words['names']}")
+    elif lines or above:
+        raise Failure(f"`{first}` is a record of one line")
+    if record.kind == "loop":
+        start, end = int(record.words["start"]), int(record.words["end"])
+        record.cases = [[str(value)] for value in range(start, end)]
 
 
 # Running scripts
-
-
-def memory_used():
-    """What SQLite has allocated, unless it was built not to count."""
-    return either(apsw, "memory_used", "memoryused")()
 
 
 class ScriptRun:
@@ -241,13 +216,12 @@ class ScriptRun:
     def __init__(self, extension):
         self.extension = extension
         self.database = ":memory:"
-        self.connections = {}
-        self.variables = {}
-        self.passed = self.failed = self.skipped = 0
+        self.connections, self.variables = {}, {}
+        self.passed = self.failed = self.skipped = self.left = 0
         self.reported_places = set()
-        self.left = 0
 
     def run_script(self, records):
+        memory_used = either(apsw, "memory_used", "memoryused")
         before = memory_used()
         with tempfile.TemporaryDirectory() as directory, contextlib.chdir(directory):
             try:
@@ -263,47 +237,43 @@ class ScriptRun:
                 self.skipped += 1
                 continue
             try:
-                self.run_record(record)
+                getattr(self, f"run_{record.kind}")(record)
                 if record.sql and CASE in self.fill(record.sql):
                     self.passed += 1
             except Failure as failure:
                 self.report(record, failure)
 
-    def run_record(self, record):
-        if record.kind == "broken":
-            raise Failure(record.argument)
-        if record.kind == "statement":
-            self.run_statement(record)
-        elif record.kind == "query":
-            self.run_query(record)
-        elif record.kind in LOOPS:
-            self.run_loop(record)
-        else:  # load or reconnect
-            if record.kind == "reconnect" and self.database == ":memory:":
-                raise Failure("a database in memory cannot be opened again; `load FILE` first")
-            self.disconnect()
-            self.database = self.fill(record.argument) or self.database
-            self.connect("")
+    def run_broken(self, record):
+        raise Failure(record.broken)
 
-    def run_loop(self, record):
-        names, cases = record.argument.split(), record.cases
-        if record.kind == "loop":
-            cases = [[value] for value in range(*map(self.integer, names[1:]))]
+    def run_load(self, record):
+        self.disconnect()
+        self.database = self.fill(record.words["file"])
+        self.connect("")
+
+    def run_reconnect(self, _):
+        if self.database == ":memory:":
+            raise Failure("a database in memory cannot be opened again; `load FILE` first")
+        self.disconnect()
+        self.connect("")
+
+    def run_foreach(self, record):
         outer_variables = self.variables
-        for values in cases:
-            self.variables = outer_variables | dict(zip(names, values))
+        for values in record.cases:
+            self.variables = outer_variables | dict(zip(record.words["names"].split(), values))
             self.run_records(record.body)
         self.variables = outer_variables
 
+    run_loop = run_foreach
+
     def run_statement(self, record):
-        wanted, *pattern = record.argument.split(maxsplit=1)
-        pattern = self.fill("".join(pattern), re.escape)
         sql = self.fill(record.sql)
-        if wanted == "ok":
+        if record.words["wanted"] == "ok":
             _, error = self.execute(record, sql)
             if error is not None:
                 raise Failure("the statement failed", got=error)
             return
+        pattern = self.fill(record.words["pattern"] or "", re.escape)
         first, last = split_off_last(sql)
         _, error = self.execute(record, first)
         if error is not None:
@@ -319,22 +289,22 @@ class ScriptRun:
             raise Failure("wrong error message", expected=pattern, got=error)
 
     def run_query(self, record):
+        types = record.words["types"]
         rows, error = self.execute(record, self.fill(record.sql))
         if error is not None:
             raise Failure("the query failed", got=error)
         for row in rows:
-            if len(row) != len(record.types):
-                raise Failure("wrong number of columns", f"{len(record.types)}", f"{len(row)}")
-        rows = [[render(*pair) for pair in zip(row, record.types)] for row in rows]
-        if record.sorts:
+            if len(row) != len(types):
+                raise Failure("wrong number of columns", f"{len(types)}", f"{len(row)}")
+        rows = [[render(*pair) for pair in zip(row, types)] for row in rows]
+        if record.words["rowsort"]:
             rows.sort()
         values, lines = [value for row in rows for value in row], ["|".join(row) for row in rows]
         expected = [self.fill(value) for value in record.expected]
-        if len(record.types) > 1 and any("|" in value for value in values):
+        if len(types) > 1 and any("|" in value for value in values):
             lines = values  # a line could be that of other values
         if expected not in (values, lines):
-            by_row = all("|" in line for line in expected)
-            raise describe_difference(expected, lines if by_row else values)
+            raise difference(expected, lines if all("|" in line for line in expected) else values)
 
     def execute(self, record, sql):
         """Run the SQL. Give all rows, and the error message or None."""
@@ -358,7 +328,7 @@ class ScriptRun:
             if name and self.database == ":memory:":
                 raise Failure("a database in memory has only one connection; `load FILE` first")
             try:
-                self.connections[name] = open_connection(self.database, self.extension)
+                self.connections[name] = connect(self.database, self.extension)
             except apsw.Error as error:
                 raise Failure(f"{self.database} cannot be opened", got=message_of(error)) from None
         return self.connections[name]
@@ -373,15 +343,9 @@ class ScriptRun:
         def value_of(match):
             if match[1] not in self.variables:
                 raise Failure(f"{match[0]} is no loop variable here")
-            return quote(str(self.variables[match[1]]))
+            return quote(self.variables[match[1]])
 
         return VARIABLE.sub(value_of, text)
-
-    def integer(self, text):
-        try:
-            return int(self.fill(text))
-        except ValueError:
-            raise Failure(f"`{text}` is not an integer") from None
 
     def report(self, record, failure):
         """Count a failure, and print it unless it is a later one of the same record."""
@@ -403,16 +367,6 @@ def split_off_last(sql):
     while end >= 0 and not sqlite3.complete_statement(sql[: end + 1]):
         end = sql.rfind(";\n", 0, end)
     return sql[: end + 1], sql[end + 1 :]
-
-
-def open_connection(database, extension):
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection(database, flags)
-    if extension:
-        either(connection, "enable_load_extension", "enableloadextension")(True)
-        either(connection, "load_extension", "loadextension")(extension)
-        either(connection, "enable_load_extension", "enableloadextension")(False)
-    return connection
 
 
 def message_of(error):
@@ -448,29 +402,22 @@ def convert(expression, value):
     return next(CASTING_CONNECTION.cursor().execute(f"SELECT {expression}", (value,)))[0]
 
 
-def describe_difference(expected, got):
+def difference(expected, got):
+    """The failure: of long results what is around the first line that differs."""
     first = 0
     while expected[first:first + 1] == got[first:first + 1]:
         first += 1
-    return Failure(f"wrong result, first at line {first + 1}", expected=describe(expected, first),
-                   got=describe(got, first))
 
+    def shown(lines):
+        start = max(0, first - 2) if len(lines) > MOST_LINES_SHOWN else 0
+        end = start + MOST_LINES_SHOWN
+        return "\n".join(["..."] * (start > 0) + lines[start:end]
+                         + ["..."] * (end < len(lines))) or "no rows"
 
-def describe(lines, first):
-    """A result, which begins a little before the first difference when it has many lines."""
-    start = max(0, first - 2) if len(lines) > MOST_VALUES_SHOWN else 0
-    shown = ["..."] * (start > 0) + lines[start : start + MOST_VALUES_SHOWN]
-    return "\n".join(shown + ["..."] * (start + MOST_VALUES_SHOWN < len(lines))) or "no rows"
+    return Failure(f"wrong result, first at line {first + 1}", shown(expected), shown(got))
 
 
 # The command line
-
-
-def find_scripts(path, parser):
-    scripts = sorted(path.rglob("*.test")) if path.is_dir() else [path]
-    if not scripts or not scripts[0].is_file():
-        parser.error(f"{path}: no script there")
-    return scripts
 
 
 def run_file(path, extension):
@@ -496,13 +443,17 @@ def main(arguments=None):
     parser.add_argument("--load", metavar="EXTENSION", help="load it into every connection")
     parser.add_argument("paths", nargs="+", metavar="FILE_OR_DIRECTORY", type=Path)
     options = parser.parse_args(arguments)
-    scripts = [script for path in options.paths for script in find_scripts(path, parser)]
+    scripts = []
+    for path in options.paths:
+        scripts += sorted(path.rglob("*.test")) if path.is_dir() else [path]
+        if not scripts or not scripts[-1].is_file():
+            parser.error(f"{path}: no script there")
     extension = os.path.abspath(options.load) if options.load else None
     try:
-        open_connection(":memory:", extension).close()
+        connect(":memory:", extension).close()
     except apsw.Error as error:
         parser.error(f"{options.load} does not load: {message_of(error)}")
-    print(f"SQLite {SQLITE_VERSION}, apsw {APSW_VERSION}"
+    print(f"SQLite {SQLITE_VERSION}, apsw {either(apsw, 'apsw_version', 'apswversion')()}"
           + (f", with {options.load}" if extension else ""))
     runs = [run_file(path, extension) for path in scripts]
     passed, failed, skipped = (sum(getattr(run, name) for run in runs)

@@ -8,6 +8,7 @@ In the scripts here a `/` stands for the end of a line.
 import contextlib
 import io
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -68,21 +69,18 @@ BAD = [
     ("statement error/SELECT ?", "the SQL has a parameter, and a script cannot bind it"),
     ("statement ok/SELECT ${i}", "${i} is no loop variable here"),
     # Files that are not scripts.
-    ("statment ok/SELECT 1", "unknown record `statment`"),
-    ("statement okay/SELECT 1",
-     "`statement okay` is not `statement ok` or `statement error [PATTERN]`"),
-    ("query X/SELECT 1/----/1",
-     "`query X` is not `query TYPES [rowsort]` with T, I or R per column"),
+    *((f"{line}/SELECT 1", f"`{line}` begins no record") for line in (
+        "statment ok", "statement okay", "query X", "query I sorted", "onlyif sqlite",
+        "reconnect x", "loop i 0 ten", "foreach")),
+    ("onlyif sqlite>=3", "`onlyif sqlite>=3` begins no record"),
     ("query I/SELECT 1", "the query has no line ---- with the expected values below it"),
     ("statement ok", "there is no SQL for the statement"),
     ("query I/----/1", "there is no SQL for the query"),
-    ("onlyif sqlite", "`onlyif sqlite` is not `onlyif sqlite>=VERSION`"),
-    ("onlyif sqlite>=3", "nothing follows the condition or connection"),
-    ("reconnect x", "wrong number of words after `reconnect`"),
+    ("load a.db/statement ok", "`load a.db` is a record of one line"),
+    ("onlyif sqlite>=3/load a.db", "`load a.db` is a record of one line"),
     ("reconnect", "a database in memory cannot be opened again; `load FILE` first"),
     ("endloop", "endloop without a loop"),
-    ("loop i 0 ten//endloop", "`ten` is not an integer"),
-    ("foreach a b/1 | 2/3", "`3` is not a value for each of a, b")]
+    ("foreach a b/1 | 2/3", "`3` is not a value for each of a b")]
 
 
 class Runner(unittest.TestCase):
@@ -120,8 +118,7 @@ class Runner(unittest.TestCase):
                 code, output = self.run_script(f"# comment//{text}//{ONE}")
                 first, *_, last = output.splitlines()
                 self.assertEqual((code, last), (1, "1 passed, 1 failed, 0 skipped"))
-                said = f"FAIL t.test:3: {message}"
-                self.assertEqual(first[:len(said)], said)
+                self.assertRegex(first, rf"^FAIL t.test:[34]: {re.escape(message)}")
         for text in ("loop i 0 2//" + ONE, "foreach i/1//" + ONE):
             _, output = self.run_script(text)
             self.assertIn("FAIL t.test:1: loop without endloop", output)
@@ -138,15 +135,14 @@ class Runner(unittest.TestCase):
             self.passes(f"onlyif sqlite>={version}/{ONE}", runs, skipped=1 - runs)
 
     def test_loops(self):
-        made = "SELECT group_concat(a, ' ') FROM t/----"
         for text, passed in (
             ("loop i 3 6//statement ok/CREATE TABLE t${i}(a${i})//query T/"
              "SELECT '${i}+${i}'/----/${i}+${i}//statement error no such table: u${i}/"
              "SELECT * FROM u${i}//endloop//query T/SELECT name FROM sqlite_master ORDER BY 1/"
              "----/t3/t4/t5", 10),
-            ("statement ok/CREATE TABLE t(a)//loop i 0 4//loop j ${i} 4//statement ok/"
-             f"INSERT INTO t VALUES (${{i}}${{j}})//endloop//endloop//query T/{made}/"
-             "0 1 2 3 11 12 13 22 23 33", 12),
+            ("statement ok/CREATE TABLE t(a)//loop i 0 2//loop j 0 3//statement ok/"
+             "INSERT INTO t VALUES (${i}${j})//endloop//endloop//query T/"
+             "SELECT group_concat(a, ' ') FROM t/----/0 1 2 10 11 12", 8),
             ("foreach sql value/'a b' | a b/ 1 + 1|2 //query T/SELECT ${sql}/----/${value}//"
              "endloop", 2),
             ("foreach name/a.(*/[b//statement error ^no such table: ${name}$/"

@@ -4,24 +4,19 @@ ada-url from PyPI and whatwg-url from npm are in build/exchange after `make fetc
 Chromium's are asked where they are installed.
 """
 import html
-import http.server
 import json
 import pathlib
 import re
 import shutil
 import subprocess
 import tempfile
-import threading
 import unicodedata
 import urllib.parse
 
+from fetched import BUILD, Missing, module
+
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = HERE.parent.parent.parent / "build/exchange"
 CHROMIUM = "/usr/bin/chromium"
-
-
-class Missing(Exception):
-    pass
 
 
 def answers(command, urls):
@@ -31,11 +26,15 @@ def answers(command, urls):
 
 
 def by_ada(urls):
-    python = BUILD / "python/bin/python"
-    if subprocess.run(f"{python} -c 'import ada_url'", shell=True, capture_output=True,
-                      check=False).returncode != 0:
-        raise Missing("ada-url is missing: make fetch")
-    return answers([python, HERE / "ada_side.py"], urls)
+    ada_url = module("ada_url")
+
+    def href(url):
+        try:
+            return ada_url.URL(url).href
+        except ValueError:
+            return None
+
+    return list(map(href, urls))
 
 
 def node():
@@ -70,78 +69,6 @@ def by_chromium(urls):
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                              check=True).stdout
     return json.loads(html.unescape(re.search(r"<body>(.*)</body>", dom, re.DOTALL)[1]))
-
-
-class Visited(http.server.BaseHTTPRequestHandler):
-    """The only server there is. START has the page that visits; every other host answers with a
-    page that says which host and path it was asked for."""
-    START = "start.test"
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        host = self.headers.get("Host", "")
-        if host == self.START:
-            self.answer((HERE / "visits.html").read_text(encoding="ascii")
-                        .replace("URLS", self.script(self.server.urls)))
-        else:
-            self.answer("<script>opener.postMessage([+window.name, "
-                        f"{self.script('http://' + host + self.path)}], '*')</script>")
-
-    def do_POST(self):
-        text = self.rfile.read(int(self.headers["Content-Length"]))
-        self.answer("")
-        if self.headers.get("Host") == self.START:
-            self.server.hrefs = json.loads(text)
-            self.server.visited.set()
-
-    @staticmethod
-    def script(value):
-        return json.dumps(value).replace("<", "\\u003c")
-
-    def answer(self, text):
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(text)))
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(text.encode("ascii"))
-        self.close_connection = True
-
-    def log_message(self, *_):
-        pass
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-    def handle_error(self, *_):
-        """A window was closed before it had its answer."""
-
-
-def visited_by_chromium(urls):
-    """What a server is asked for when a window of Chromium goes to each URL, as a URL: null when it
-    is asked for nothing."""
-    if shutil.which(CHROMIUM) is None:
-        raise Missing("chromium is not installed")
-    server = Server(("127.0.0.1", 0), Visited)
-    server.urls, server.visited = urls, threading.Event()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, subprocess.Popen(
-            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-             "--disable-background-networking", "--disable-popup-blocking",
-             "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
-             "LocalNetworkAccessChecks", f"--user-data-dir={folder}/profile",
-             f"--host-resolver-rules=MAP * 127.0.0.1:{server.server_address[1]}",
-             f"http://{Visited.START}/"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as chromium:
-        arrived = server.visited.wait(60 + len(urls))
-        chromium.terminate()
-    server.shutdown()
-    server.server_close()
-    if not arrived:
-        raise AssertionError("Chromium did not finish its visits")
-    return server.hrefs
 
 
 def is_explained(parser, text, href):
