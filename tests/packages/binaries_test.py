@@ -103,7 +103,8 @@ def remote(name):
 
     # Without threads, SQLite uses of C libraries for arm64 what all of them lay out alike.
     one = "musl-aarch64" if name.endswith("aarch64") else name
-    engine = machines.engine(one, zig(one, "-fno-sanitize=all"), "-O0", "-DSQLITE_THREADSAFE=0")
+    engine = machines.engine(one, zig(one, "-fno-sanitize=all", "-fPIC"), "-O0",
+                             "-DSQLITE_THREADSAFE=0")
     # zig compiles the platform's C library for a link, which takes a minute. With these flags it
     # finds what it compiled for the binary.
     linked = ["-O2", "-s", *(["-dynamic"] if "musl" in TARGETS[name] else [])]
