@@ -253,6 +253,8 @@ class Generator(Scratch):
     def test_one_file_behaves_as_many(self):
         printed, folder = self.generate({})
         self.assertEqual(printed, "")
+        text = (folder / "sqlite-bloom.c").read_text()
+        self.assertEqual(text.count("int low_twice(int x);"), 1)  # each header once
         self.assert_gives(folder, "sqlite-bloom.c", "sqlite3_bloom_init()", SUM)
         self.assert_gives(folder, "sqlite-bloom-filter.c", "sqlite_bloom_twice(4)", 8)
         self.assertNotIn("high_sum", (folder / "sqlite-bloom-filter.c").read_text())
