@@ -37,7 +37,7 @@ class Options(unittest.TestCase):
         compiler = [*os.environ.get("CC", "cc").split(),
                     *(f"-DSQLITE_{option}" for option in OPTIONS[name].split())]
         try:
-            engine = machines.engine(name, compiler, "-O1")
+            engine = machines.engine(name, compiler, "-O0")
         except (OSError, subprocess.CalledProcessError) as error:
             self.skipTest(f"skipped: SQLite's amalgamation cannot be had: {error}")
         program = machines.remote(name, compiler, engine, "-ldl", "-lm", "-lpthread")
