@@ -247,8 +247,7 @@ bench: $(LIBRARY)
 CLUSTER_SUITES = \
     'libSQL=$(PYTHON) tests/clusters/clusters_test.py libSQL' \
     'dqlite=$(PYTHON) tests/clusters/clusters_test.py dqlite' \
-    'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite' \
-    'built by Spark=$(PYTHON) tests/clusters/spark_test.py'
+    'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite'
 clusters:
 	@+JOBS=1 MAKE='$(MAKE)' $(RUN) $(CLUSTER_SUITES)
 

@@ -13,7 +13,9 @@ taken for new when it is repeated after the generation that seemed to have it is
 column, of both days. CSV gets a line for each hour; what is printed sums up the second day, when
 both tables have their size.
 """
+import array
 import pathlib
+import random
 import sys
 import tempfile
 import time
@@ -21,29 +23,22 @@ import time
 from report import open_database, table, write_csv
 
 BATCH, HOURS = 1000, 48
-WORD = 2**64 - 1
 
 
-def mixed(word):
-    """SplitMix64, as in keys.h."""
-    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & WORD
-    word = (word ^ word >> 27) * 0x94D049BB133111EB & WORD
-    return word ^ word >> 31
-
-
-def is_repeated(at):
-    return at > 1 and mixed(at * 0x9E3779B97F4A7C15 & WORD) % 5 == 0
-
-
-def event_at(at, hourly):
-    """The number of the event that comes as so many: its own when it is new, otherwise that of a
-    new one of the last 20 hours; its own when there was none."""
-    if not is_repeated(at):
-        return at
-    event = at - 1 - mixed(at) % min(at - 1, 20 * hourly - 100)
-    while is_repeated(event):
-        event += 1
-    return min(event, at)
+def events_by_hour(hourly):
+    """Yields the events of an hour: a key, and true if it comes for the first time; otherwise it
+    came within the 20 hours before."""
+    words, fresh, begins = random.Random(1), array.array("Q"), []
+    for hour in range(HOURS):
+        begins.append(len(fresh))
+        oldest, events = begins[max(0, hour - 19)], []
+        for _ in range(hourly):
+            is_new = oldest == len(fresh) or words.random() >= 0.2
+            if is_new:
+                fresh.append(words.getrandbits(64))
+            word = fresh[-1 if is_new else words.randrange(oldest, len(fresh))]
+            events.append((f"k{word:016x}", is_new))
+        yield hour, events
 
 
 class Subject:
@@ -91,10 +86,7 @@ def main(library, build, events, csv):
             "CREATE TABLE t(key TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID; "
             "CREATE INDEX t_at ON t(at)", "INSERT OR IGNORE INTO t(key, at) VALUES (?, ?)",
             lambda hour: f"DELETE FROM t WHERE at <= {hour - 24}")
-        for hour in range(HOURS):
-            numbers = [(at, event_at(at, hourly))
-                       for at in range(hour * hourly + 1, (hour + 1) * hourly + 1)]
-            keys = [(f"k{mixed(event):016x}", event == at) for at, event in numbers]
+        for hour, keys in events_by_hour(hourly):
             new.append(sum(is_new for _, is_new in keys))
             for subject in (filter_table, ordinary):
                 subject.pass_hour(hour, keys)

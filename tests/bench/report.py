@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the benchmarks have in common (databases, the state of the machine, tables) and the report
-of floor.c.
+of floor.cc.
 
     report.py SPEED.csv FILL.csv SPACE.csv RESULTS
 
@@ -23,7 +23,7 @@ import sys
 ACTIONS = ["add", "check absent", "check present", "check mixed"]
 CALLS = ["", "batch ", "bulk "]  # 1, 32, 1024 keys a call
 OPERATIONS = [call + action for action in ACTIONS for call in CALLS]
-# What must hold at p = 1 %, hashes given: operation, the other filter and its operation, at most so
+# What must hold at p = 1 %: operation, the other filter and its operation, at most so
 # many times its time. Ratios, since they hold on any machine; to RocksDB's when it was measured.
 FLOOR_MARKS = [(call + "check mixed", "blocked", call + "check absent", 1.15) for call in CALLS]
 FLOOR_MARKS += [(operation, "RocksDB", operation, limit) for operation, limit in (
@@ -40,7 +40,7 @@ COSTS = [("blocked check", "blocked", "check absent"),
 
 def open_database(path, library, build, **settings):
     """A connection of apsw, old or new, with the extension and read_arguments.c loaded."""
-    import apsw  # here: the report of floor.c does without
+    import apsw  # here: the report of floor.cc does without
     connection = apsw.Connection(str(path))
     modern = hasattr(connection, "load_extension")
     (connection.enable_load_extension if modern else connection.enableloadextension)(True)
@@ -132,53 +132,45 @@ def significant(value):
 
 
 class Floor:
-    """The lines of `floor speed`: the median of (keys, n, p, filter, operation)."""
+    """The lines of `floor speed`: the median of (n, p, filter, operation)."""
 
     def __init__(self, path):
-        self.values = {(row["keys"], int(row["n"]), float(row["p"]), row["filter"],
-                        row["operation"]): float(row["median"]) for row in read_csv(path)}
-        self.sizes = sorted({key[1] for key in self.values})
-        self.rates = sorted({key[2] for key in self.values}, reverse=True)
-        self.filters = list(dict.fromkeys(key[3] for key in self.values))
+        self.values = {(int(row["n"]), float(row["p"]), row["filter"], row["operation"]):
+                       float(row["median"]) for row in read_csv(path)}
+        self.sizes = sorted({key[0] for key in self.values})
+        self.rates = sorted({key[1] for key in self.values}, reverse=True)
+        self.filters = list(dict.fromkeys(key[2] for key in self.values))
 
-    def cells(self, keys, rate, name, operation):
+    def cells(self, rate, name, operation):
         """By size; None when there is none."""
-        values = [self.values.get((keys, size, rate, name, operation)) for size in self.sizes]
+        values = [self.values.get((size, rate, name, operation)) for size in self.sizes]
         return values if any(value is not None for value in values) else None
 
-    def time_table(self, keys, rate):
+    def time_table(self, rate):
         rows = []
         for operation in OPERATIONS:
             single = operation.removeprefix("batch ").removeprefix("bulk ")
             for name in self.filters:
-                values = self.cells(keys, rate, name, operation)
-                if values:
+                if values := self.cells(rate, name, operation):
                     rows.append([operation, name, *map(significant, values)])
-            ours = self.cells(keys, rate, "blocked", operation)
-            theirs = self.cells(keys, rate, "libbloom", single)
+            ours = self.cells(rate, "blocked", operation)
+            theirs = self.cells(rate, "libbloom", single)
             how = " one by one" if single != operation else ""
             rows.append([operation, f"libbloom{how} / blocked",
                          *(f"**{b / a:.1f} x**" if a else "-" for a, b in zip(ours, theirs))])
         return table(["ns per key", "filter", *map(thousands, self.sizes)], rows)
 
     def rate_table(self):
-        rows = []
-        for rate in self.rates:
-            for name in self.filters:
-                for keys in ("hashes", "URLs"):
-                    measured = self.cells(keys, rate, name, "rate")
-                    if measured:
-                        *_, bits = filter(None, self.cells(keys, rate, name, "bits per key"))
-                        rows.append([f"{rate:.1%}", name, keys, f"{bits:.2f}",
-                                     *(f"{value:.4%}" if value else "-" for value in measured)])
-        return table(
-            ["p asked for", "filter", "keys", "bits per key", *map(thousands, self.sizes)], rows)
+        rows = [[f"{rate:.1%}", name, f"{self.cells(rate, name, 'bits per key')[-1]:.2f}",
+                 *(f"{value:.3%}" for value in self.cells(rate, name, "rate"))]
+                for rate in self.rates for name in self.filters]
+        return table(["p asked for", "filter", "bits per key", *map(thousands, self.sizes)], rows)
 
     def marks(self):
         rows = []
         for operation, other, theirs, limit in FLOOR_MARKS:
-            ours = self.cells("hashes", 0.01, "blocked", operation)
-            values = self.cells("hashes", 0.01, other, theirs) or []
+            ours = self.cells(0.01, "blocked", operation)
+            values = self.cells(0.01, other, theirs) or []
             of = theirs if other == "blocked" else f"{other}, {theirs}"
             rows += [[operation, of, thousands(size), f"{limit:.2f}", f"{our / value:.2f}",
                       "yes" if our <= limit * value else "**no**"]
@@ -192,19 +184,17 @@ class Floor:
         lines = [
             "# The filter library alone", "",
             "Made by `make bench`. What was measured and how: the comment of"
-            " `tests/bench/floor.c`. Times are medians, in nanoseconds per key.", "",
+            " `tests/bench/floor.cc`. Times are medians, in nanoseconds per key.", "",
             *machine_state(), "",
             "## Goals", "",
-            "Hashes given, p = 1 %; ratios of medians of one run. With `make bench PEERS=FOLDER`"
+            "p = 1 %; ratios of medians of one run. With `make bench PEERS=FOLDER`"
             " RocksDB's filter is among them.", "",
             *self.marks(), "",
             "`add` is one key a call, `batch` 32, `bulk` 1024; RocksDB is its FastLocalBloom with"
             " as many bits, libfilter its split block filter. Beyond the caches a batch of 32"
             " waits for memory about once, whoever asks it, so that there both are level."]
-        for keys, heading in (("hashes", "hashes given"),
-                              ("URLs", "URLs of 60 to 80 bytes, hashed")):
-            for rate in self.rates:
-                lines += ["", f"## p = {rate:.1%}, {heading}", "", *self.time_table(keys, rate)]
+        for rate in self.rates:
+            lines += ["", f"## p = {rate:.1%}", "", *self.time_table(rate)]
         return lines + [
             "", "## The rate that was asked for, and the rate measured", "",
             "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01"
@@ -235,7 +225,7 @@ def main(speed, fill_path, space_path, results):
         rate = predicted_rate(row["layout"], int(row["hashes"]), float(row["bits per key"]))
         row["predicted"] = f"{rate:.7f}"
     write_csv(results / "rate_by_fill.csv", list(fill[0]), [row.values() for row in fill])
-    costs = [floor.cells("hashes", 0.01, name, operation) for _, name, operation in COSTS]
+    costs = [floor.cells(0.01, name, operation) for _, name, operation in COSTS]
     write_csv(results / "cost_by_size.csv", ["n", *(title for title, *_ in COSTS)],
               zip(floor.sizes, *costs))
     write_csv(results / "space.csv", ["p", "blocked", "classic", "bound", "fuse", "counting"],

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, interface.c, sql_bench.py, bulk.py, table.c and generations.py.
+# floor.cc, interface.c, sql_bench.py, bulk.py, table.c and generations.py.
 #
 #     sh tests/bench/run.sh [floor] [interface] [sql] [bulk] [table] [generations] [figures]
 #                           [charts] [billion]
@@ -12,10 +12,10 @@
 # FULL=1        10 million keys or events in sql and generations, instead of 2 and 1 million
 # PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in
 #               FOLDER/rocksdb and FOLDER/libfilter, as `git clone` makes them (of RocksDB the
-#               folders util, port and include suffice); needs a compiler for C++20, CXX
+#               folders util, port and include suffice)
 #
 # What is not there is skipped and says so. CC, CFLAGS, PYTHON, LIBRARY (bloom.so) and OBJECTS (what
-# it is linked from) come from the Makefile.
+# it is linked from) come from the Makefile; floor needs CXX, too, a compiler for C++20.
 set -eu
 
 # The system's Python, which sees the modules of the system's packages; another one in front of it
@@ -46,33 +46,30 @@ begin_page() {
 print("\n".join(machine_state()))')
 }
 
-# The filters that floor compares with: others' sources are compiled without our warnings, and, as
-# their own builds do, for this very processor.
+# The filters that floor compares with are compiled, as their own builds do, for this processor.
 build_floor() {
     need "echo '#include <bloom.h>' | $CC -E -" libbloom-dev
-    rm -f $BUILD/floor_*.o
-    with=
-    $COMPILE -c -o $BUILD/floor_libbloom.o $BENCH/floor_libbloom.c
+    rm -f $BUILD/libfilter_*.o
+    set -- -march=native
     if [ -f "${PEERS:-}/rocksdb/util/bloom_impl.h" ]; then
-        ${CXX:-c++} $CFLAGS -std=c++20 -march=native -DROCKSDB_PLATFORM_POSIX -DOS_LINUX \
-            -I"$PEERS/rocksdb" -I"$PEERS/rocksdb/include" \
-            -c -o $BUILD/floor_rocksdb.o $BENCH/floor_rocksdb.cc
-        with="$with -DFLOOR_ROCKSDB"
+        set -- "$@" -DFLOOR_ROCKSDB -DROCKSDB_PLATFORM_POSIX -DOS_LINUX \
+            -isystem "$PEERS/rocksdb" -isystem "$PEERS/rocksdb/include"
     else
         echo "skipped: RocksDB's filter, for want of ${PEERS:-PEERS}/rocksdb/util/bloom_impl.h" >&2
     fi
-    if [ -f "${PEERS:-}/libfilter/c/include/filter/block.h" ]; then
-        libfilter="$PEERS/libfilter/c"
-        for source in $BENCH/floor_libfilter.c "$libfilter/lib/block.c" \
-            "$libfilter/lib/memory.c" "$libfilter/lib/util.c"; do
-            $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" -I$BENCH \
-                -c -o "$BUILD/floor_libfilter_$(basename "$source" .c).o" "$source"
+    libfilter="${PEERS:-PEERS}/libfilter/c"
+    if [ -f "$libfilter/include/filter/block.h" ]; then
+        for source in block memory util; do
+            $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" \
+                -c -o $BUILD/libfilter_$source.o "$libfilter/lib/$source.c"
+            set -- "$@" $BUILD/libfilter_$source.o
         done
-        with="$with -DFLOOR_LIBFILTER"
+        set -- "$@" -DFLOOR_LIBFILTER -isystem "$libfilter/include"
     else
-        echo "skipped: libfilter's, for want of ${PEERS:-PEERS}/libfilter/c/include" >&2
+        echo "skipped: libfilter's, for want of $libfilter/include" >&2
     fi
-    $COMPILE -Iext $with -o $BUILD/floor $BENCH/floor.c $BUILD/floor_*.o $OBJECTS -lbloom -lm
+    ${CXX:-c++} $CFLAGS $WARNINGS -std=c++20 -ffp-contract=off -Iext -o $BUILD/floor \
+        $BENCH/floor.cc "$@" $OBJECTS -lbloom -lm
 }
 
 need "$PYTHON -c 'import apsw'" python3-apsw

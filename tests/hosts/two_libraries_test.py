@@ -8,6 +8,7 @@ closes, and with the file kept in the process, as musl keeps it, where dlclose d
 """
 
 import ctypes
+import functools
 import os
 import pathlib
 import re
@@ -76,6 +77,37 @@ class Connection:
         assert self.functions.sqlite3_close(self.database) == 0, self.message()
 
 
+def of_both(test):
+    """A test of both libraries, which have got back all memory afterwards. In a process of its own,
+    with the file unloaded when its last connection closes, and kept."""
+    def run_in_child(self, kept):
+        libraries = [ctypes.CDLL(self.folder / name) for name in ("one.so", "two.so")]
+        for functions in libraries:
+            functions.sqlite3_errmsg.restype = ctypes.c_char_p
+            functions.sqlite3_column_text.restype = ctypes.c_char_p
+            functions.sqlite3_memory_used.restype = ctypes.c_int64
+        held = kept and ctypes.CDLL(self.bloom)
+        test(self, *libraries)
+        used = [functions.sqlite3_memory_used() for functions in libraries]
+        assert used == [0, 0], (used, held)
+
+    @functools.wraps(test)
+    def run(self):
+        for kept in (False, True):
+            with self.subTest(kept=kept):
+                child = os.fork()
+                if child == 0:
+                    try:
+                        run_in_child(self, kept)
+                        os._exit(0)
+                    except BaseException:
+                        traceback.print_exc()
+                        os._exit(1)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    return run
+
+
 @unittest.skipUnless(sys.platform == "linux", "skipped: looks for libsqlite3.so.0")
 class TwoLibraries(unittest.TestCase):
     @classmethod
@@ -94,54 +126,28 @@ class TwoLibraries(unittest.TestCase):
     def open(self, functions):
         return Connection(functions, self.bloom)
 
-    def runs(self, program):
-        """Runs a function of both libraries, which have got back all memory afterwards."""
-        for kept in (False, True):
-            with self.subTest(kept=kept):
-                child = os.fork()
-                if child == 0:
-                    try:
-                        self.run_in_child(program, kept)
-                        os._exit(0)
-                    except BaseException:
-                        traceback.print_exc()
-                        os._exit(1)
-                self.assertEqual(os.waitpid(child, 0)[1], 0)
+    @of_both
+    def test_each_is_served_while_it_is_the_only_one(self, one, two):
+        first = self.open(one)
+        assert first.load() is None and first.answers()
+        second = self.open(two)
+        assert second.load() == REFUSAL
+        assert first.answers()
+        another = self.open(one)  # of the library that is served
+        assert another.load() is None and another.load() is None and another.answers()
+        first.close()
+        assert second.load() == REFUSAL
+        another.close()
+        assert second.load() is None and second.answers()
+        first = self.open(one)
+        assert first.load() == REFUSAL
+        assert second.answers()
+        second.close()
+        assert first.load() is None and first.answers()
+        first.close()
 
-    def run_in_child(self, program, kept):
-        libraries = [ctypes.CDLL(self.folder / name) for name in ("one.so", "two.so")]
-        for functions in libraries:
-            functions.sqlite3_errmsg.restype = ctypes.c_char_p
-            functions.sqlite3_column_text.restype = ctypes.c_char_p
-            functions.sqlite3_memory_used.restype = ctypes.c_int64
-        held = kept and ctypes.CDLL(self.bloom)
-        program(*libraries)
-        used = [functions.sqlite3_memory_used() for functions in libraries]
-        assert used == [0, 0], (used, held)
-
-    def test_each_is_served_while_it_is_the_only_one(self):
-        def program(one, two):
-            first = self.open(one)
-            assert first.load() is None and first.answers()
-            second = self.open(two)
-            assert second.load() == REFUSAL
-            assert first.answers()
-            another = self.open(one)  # of the library that is served
-            assert another.load() is None and another.load() is None and another.answers()
-            first.close()
-            assert second.load() == REFUSAL
-            another.close()
-            assert second.load() is None and second.answers()
-            first = self.open(one)
-            assert first.load() == REFUSAL
-            assert second.answers()
-            second.close()
-            assert first.load() is None and first.answers()
-            first.close()
-
-        self.runs(program)
-
-    def test_a_connection_counts_until_its_last_use(self):
+    @of_both
+    def test_a_connection_counts_until_its_last_use(self, one, two):
         """In use until SQLite has released the last thing that was registered on it."""
         filter = "bloom_new(1000000, NULL, 'bitmap')"
         uses = [f"SELECT bloom_pin({filter}) IS NULL FROM (SELECT 1 UNION ALL SELECT 2)",
@@ -163,145 +169,133 @@ class TwoLibraries(unittest.TestCase):
             assert second.load() == REFUSAL
             assert first.answers()
             first.close()
+        for act, *arguments in (*((close_before_the_statement, use) for use in uses),
+                                (drop_modules,), (drop_modules, "bloom")):
+            first, second = self.open(one), self.open(two)
+            assert first.load() is None
+            act(first, second, *arguments)
+            assert second.load() is None and second.answers(), (act, arguments)
+            second.close()
 
-        def program(one, two):
-            for act, *arguments in (*((close_before_the_statement, use) for use in uses),
-                                    (drop_modules,), (drop_modules, "bloom")):
-                first, second = self.open(one), self.open(two)
-                assert first.load() is None
-                act(first, second, *arguments)
-                assert second.load() is None and second.answers(), (act, arguments)
-                second.close()
-
-        self.runs(program)
-
-    def test_none_is_served_before_a_connection_has_freed_its_last_memory(self):
+    @of_both
+    def test_none_is_served_before_a_connection_has_freed_its_last_memory(self, one, two):
         """The other library tries to load at each moment at which the first one frees memory while
         it closes a connection. Had it been served too early, memory of the first would be freed by
         the second.
         """
-        def program(one, two):
-            methods = (ctypes.c_void_p * 8)()  # struct sqlite3_mem_methods; the second is xFree
-            assert one.sqlite3_config(CONFIG_GETMALLOC, methods) == 0
-            free, closing, messages = Free(methods[1]), [], []
+        methods = (ctypes.c_void_p * 8)()  # struct sqlite3_mem_methods; the second is xFree
+        assert one.sqlite3_config(CONFIG_GETMALLOC, methods) == 0
+        free, closing, messages = Free(methods[1]), [], []
 
-            def free_and_try(memory):
-                free(memory)
-                if closing and (not messages or messages[-1] is not None):
-                    messages.append(closing[0].load())
+        def free_and_try(memory):
+            free(memory)
+            if closing and (not messages or messages[-1] is not None):
+                messages.append(closing[0].load())
 
-            replaced = Free(free_and_try)
-            methods[1] = ctypes.cast(replaced, ctypes.c_void_p).value
-            assert one.sqlite3_config(CONFIG_MALLOC, methods) == 0
-            for use in ("CREATE VIRTUAL TABLE seen USING bloom",
-                        "SELECT 1 FROM bloom_keys(bloom_new(10, NULL, 'bitmap'))",
-                        "SELECT count(*) FROM bloom_list('a.example'),"
-                        " bloom_url_keys('b.example')",
-                        "SELECT bloom_pin(bloom_new(10)) IS NULL"):
-                first, second = self.open(one), self.open(two)
-                messages.clear()
-                assert first.load() is None
-                first.ask(use)
-                if "FROM" in use:  # so that those in use are released last
-                    first.drop_modules("bloom_keys", "bloom_list", "bloom_url_keys")
-                closing.append(second)
-                first.close()
-                closing.clear()
-                assert messages.count(REFUSAL) > 10 and set(messages) <= {REFUSAL, None}, messages
-                if messages[-1] is not None:
-                    assert second.load() is None
-                assert second.answers()
-                second.close()
-
-        self.runs(program)
-
-    def test_a_load_that_fails_or_registers_nothing_does_not_count(self):
-        def program(one, two):
+        replaced = Free(free_and_try)
+        methods[1] = ctypes.cast(replaced, ctypes.c_void_p).value
+        assert one.sqlite3_config(CONFIG_MALLOC, methods) == 0
+        for use in ("CREATE VIRTUAL TABLE seen USING bloom",
+                    "SELECT 1 FROM bloom_keys(bloom_new(10, NULL, 'bitmap'))",
+                    "SELECT count(*) FROM bloom_list('a.example'),"
+                    " bloom_url_keys('b.example')",
+                    "SELECT bloom_pin(bloom_new(10)) IS NULL"):
             first, second = self.open(one), self.open(two)
-            assert first.load(".copy") is None and first.answers()
-            assert first.load() is None  # it leaves everything to the copy
-            assert second.load() is None and second.answers()
+            messages.clear()
+            assert first.load() is None
+            first.ask(use)
+            if "FROM" in use:  # so that those in use are released last
+                first.drop_modules("bloom_keys", "bloom_list", "bloom_url_keys")
+            closing.append(second)
             first.close()
+            closing.clear()
+            assert messages.count(REFUSAL) > 10 and set(messages) <= {REFUSAL, None}, messages
+            if messages[-1] is not None:
+                assert second.load() is None
+            assert second.answers()
             second.close()
 
-            tables = []
-            capture = Entry(lambda database, error, table: tables.append(table) or 0)
-            assert one.sqlite3_auto_extension(capture) == 0
-            old = self.open(one)
-            functions = ctypes.c_void_p * 240
-            table = functions.from_buffer_copy(functions.from_address(tables[0]))
-            address = ctypes.cast(one.sqlite3_blob_open, ctypes.c_void_p).value
-            table[table[:].index(address)] = None
-            entry = Entry(("sqlite3_bloom_init", ctypes.CDLL(self.bloom)))
-            assert entry(old.database, None, ctypes.addressof(table)) == 1
-            second = self.open(two)
-            assert second.load() is None and second.answers()
-            second.close()
-            old.close()
-            one.sqlite3_reset_auto_extension()
+    @of_both
+    def test_a_load_that_fails_or_registers_nothing_does_not_count(self, one, two):
+        first, second = self.open(one), self.open(two)
+        assert first.load(".copy") is None and first.answers()
+        assert first.load() is None  # it leaves everything to the copy
+        assert second.load() is None and second.answers()
+        first.close()
+        second.close()
 
-        self.runs(program)
+        tables = []
+        capture = Entry(lambda database, error, table: tables.append(table) or 0)
+        assert one.sqlite3_auto_extension(capture) == 0
+        old = self.open(one)
+        functions = ctypes.c_void_p * 240
+        table = functions.from_buffer_copy(functions.from_address(tables[0]))
+        address = ctypes.cast(one.sqlite3_blob_open, ctypes.c_void_p).value
+        table[table[:].index(address)] = None
+        entry = Entry(("sqlite3_bloom_init", ctypes.CDLL(self.bloom)))
+        assert entry(old.database, None, ctypes.addressof(table)) == 1
+        second = self.open(two)
+        assert second.load() is None and second.answers()
+        second.close()
+        old.close()
+        one.sqlite3_reset_auto_extension()
 
-    def test_automatic_extensions(self):
-        def program(one, two):
-            held = ctypes.CDLL(self.bloom)
-            for library in (one, two):
-                library.sqlite3_auto_extension(held.sqlite3_bloom_init)
-            first = self.open(one)
-            assert first.opened == 0 and first.answers()
-            second = self.open(two)
-            assert second.opened == 1, second.opened
-            assert second.message() == f"automatic extension loading failed: {REFUSAL}"
-            second.close()
-            first.close()
-            second = self.open(two)
-            assert second.opened == 0 and second.answers()
-            second.close()
-            for library in (one, two):
-                library.sqlite3_reset_auto_extension()
+    @of_both
+    def test_automatic_extensions(self, one, two):
+        held = ctypes.CDLL(self.bloom)
+        for library in (one, two):
+            library.sqlite3_auto_extension(held.sqlite3_bloom_init)
+        first = self.open(one)
+        assert first.opened == 0 and first.answers()
+        second = self.open(two)
+        assert second.opened == 1, second.opened
+        assert second.message() == f"automatic extension loading failed: {REFUSAL}"
+        second.close()
+        first.close()
+        second = self.open(two)
+        assert second.opened == 0 and second.answers()
+        second.close()
+        for library in (one, two):
+            library.sqlite3_reset_auto_extension()
 
-        self.runs(program)
-
-    def test_threads(self):
+    @of_both
+    def test_threads(self, one, two):
         """They open, load and close at any moment. While one uses the extension in one library,
         none uses it in the other."""
-        def program(one, two):
-            served, using, wrong = [0, 0], [0, 0], []
-            meeting, lock = threading.Barrier(4), threading.Lock()
+        served, using, wrong = [0, 0], [0, 0], []
+        meeting, lock = threading.Barrier(4), threading.Lock()
 
-            def work(number):
-                own = number % 2
-                for step in range(1200):
-                    if step % 100 == 0:
-                        meeting.wait()
-                    connection = self.open((one, two)[own])
-                    message = connection.load()
-                    if message is None:
-                        with lock:
-                            served[own] += 1
-                            using[own] += 1
-                            if using[1 - own] > 0 or not connection.answers():
-                                wrong.append(using)
-                        connection.answers()
-                        with lock:
-                            using[own] -= 1
-                    elif message != REFUSAL:
-                        wrong.append(message)
-                    connection.close()
-
-            threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert not wrong, wrong[:3]
-            assert min(served) > 0, served
-            for library in (one, two, one):
-                connection = self.open(library)
-                assert connection.load() is None and connection.answers()
+        def work(number):
+            own = number % 2
+            for step in range(1200):
+                if step % 100 == 0:
+                    meeting.wait()
+                connection = self.open((one, two)[own])
+                message = connection.load()
+                if message is None:
+                    with lock:
+                        served[own] += 1
+                        using[own] += 1
+                        if using[1 - own] > 0 or not connection.answers():
+                            wrong.append(using)
+                    connection.answers()
+                    with lock:
+                        using[own] -= 1
+                elif message != REFUSAL:
+                    wrong.append(message)
                 connection.close()
 
-        self.runs(program)
+        threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong, wrong[:3]
+        assert min(served) > 0, served
+        for library in (one, two, one):
+            connection = self.open(library)
+            assert connection.load() is None and connection.answers()
+            connection.close()
 
 
 if __name__ == "__main__":

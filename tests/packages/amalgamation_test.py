@@ -115,21 +115,17 @@ class FilterLibrary(Unpacked):
     """The second amalgamation, which needs the C library alone."""
     zip = f"sqlite-bloom-filter-amalgamation-{RELEASE}"
 
-    def setUp(self):
-        """Compiles it by the commands of the README and the header."""
-        super().setUp()
-        self.header = (self.sources / "sqlite-bloom-filter.h").read_text()
-        compiling, self.linking, self.guarding = re.findall(r"^    (cc .*)$", self.readme,
-                                                            re.MULTILINE)
-        linking_objects = self.linking.replace("-I. ", "").replace("program.c", "program.o")
-        self.assertIn(f" *     {compiling}\n *     {linking_objects}\n", self.header)
+    def test_a_program_gets_the_functions_of_the_header_and_needs_no_sqlite(self):
+        """Compiled by the commands of the README and the header; also beside the other
+        amalgamation, in C++; and the guard, which asks a filter that lies in a row."""
+        header = (self.sources / "sqlite-bloom-filter.h").read_text()
+        compiling, linking, guarding = re.findall(r"^    (cc .*)$", self.readme, re.MULTILINE)
+        linking_objects = linking.replace("-I. ", "").replace("program.c", "program.o")
+        self.assertIn(f" *     {compiling}\n *     {linking_objects}\n", header)
         self.assertIn(compiling, (self.sources / "sqlite-bloom-filter.c").read_text())
         self.holds("sqlite-bloom-filter.h", "guard.c", "sqlite-bloom-filter.c")
         self.compile(compiling, "sqlite-bloom-filter.c")
-
-    def test_a_program_gets_the_functions_of_the_header_and_needs_no_sqlite(self):
-        """Also beside the other amalgamation, and in C++."""
-        declared = re.findall(r"^[a-z][\w *]*?\b(sqlite_bloom_\w+)\(", self.header, re.MULTILINE)
+        declared = re.findall(r"^[a-z][\w *]*?\b(sqlite_bloom_\w+)\(", header, re.MULTILINE)
         self.assertGreater(len(declared), 20)
         self.assertEqual(self.names("sqlite-bloom-filter.o")[2::3], sorted(declared))
         for name in self.names("sqlite-bloom-filter.o", "--undefined-only"):
@@ -141,13 +137,13 @@ class FilterLibrary(Unpacked):
         self.sh(f"g++ -std=c++11 {WARNINGS} -DSQLITE_CORE main.cpp sqlite-bloom.o"
                 " sqlite-bloom-filter.o -lsqlite3 -o main")
         self.assertEqual(self.sh("./main"), "1110\n")
-
-    def test_the_guard_asks_a_filter_that_lies_in_a_row(self):
-        """The filter is made in SQL."""
         (self.sources / "program.c").write_text(
             "#include <sqlite-bloom-filter.h>\nint main(void) {\n"
             "    return *sqlite_bloom_filter_version() == 0;\n}\n")
-        self.sh(f"{self.linking}\n./program\n{self.guarding} -Wall -Wextra -Werror")
+        self.sh(f"{linking}\n./program\n{guarding} -Wall -Wextra -Werror")
+        self.use_guard()
+
+    def use_guard(self):
         loaded(database=self.sources / "lists.db").executescript(
             "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
             "INSERT INTO filters SELECT 'bad', bloom_agg(value, NULL, 0.0001, 'key=url')"
@@ -175,137 +171,116 @@ class FilterLibrary(Unpacked):
         return ran.stdout + ran.stderr, ran.returncode
 
 
+# Sources that are not ours: declarations of all kinds, and names that do not collide, because they
+# are in functions or macros.
+OTHERS = {
+    "sqlite-bloom.h": "int sqlite3_bloom_init(void);\n",
+    "sqlite-bloom-filter.h": "int sqlite_bloom_twice(int x);\n",
+    "sqlite-bloom-filter.c": """#include "sqlite-bloom-filter.h"
+#include "low/low.h"
+int sqlite_bloom_twice(int x) { return low_twice(x); }
+""",
+    "low/low.h": """#ifndef LOW
+#define LOW
+struct pair { int x, y; };
+struct item { int same; };
+enum kind { A, B };
+_Static_assert(1, "so");
+extern const int low_numbers[];
+extern const struct pair low_pair;
+extern int (*const low_table[])(int);
+int low_twice(int x);
+#endif
+""",
+    "low/low.c": """#include "low/low.h"
+#define SIZE 1
+const int low_numbers[] = {1, 2};
+const struct pair low_pair = {.y = 3};
+static int same(int x) { static int local = 1; enum { LOCAL = 3 }; return x + local + LOCAL; }
+int (*const low_table[])(int) = {same};
+union both { int x; } low_both;
+int low_twice(int x) { return 2 * x * SIZE; }
+""",
+    "high/high.c": """#include "low/low.h"
+#define SIZE 10 /* same */
+static int more(int x) { static int local = 2; enum { LOCAL = 4 }; return x + local + LOCAL; }
+int high_sum(void) {
+    return low_numbers[1] + low_pair.y + low_table[0](0) + low_twice(B) + more(0) + SIZE;
+}
+""",
+    "top.c": """int high_sum(void);
+int sqlite3_bloom_init(void) { return high_sum(); }
+""",
+}
+SUM = 2 + 3 + 4 + 2 + 6 + 10
+# One that gives the name of another file to something else.
+COLLIDING = """#include "low/low.h"
+static int same(const struct item *item) { return item->same; } /* same */
+int high_other(void) { struct item item = {.same = 2}; return same(&item) + (int)sizeof "same"; }
+"""
+# What else counts as a name that a file gives.
+NAMES = ["static const int same[] = {1, 2};", "enum { FIRST, same };", "struct same { int x; };",
+         "typedef unsigned same;", "static int (*const same[])(void) = {0};", "enum same { A };",
+         "__attribute__((unused)) static inline int\nsame(int x)\n{\n    return x;\n}"]
+
+
 class Generator(Scratch):
     """What the generator does with sources that are not ours."""
 
-    def command(self, files, *options):
-        self.folder = self.new_folder()
-        (self.folder / "LICENSE").write_text("free\n")
-        for name, text in {"sqlite-bloom.h": "int sqlite3_bloom_init(void);\n", **files}.items():
-            path = self.folder / "ext" / name
+    def generate(self, files, *options):
+        """What it prints, and the folder with what it makes."""
+        folder = self.new_folder()
+        (folder / "LICENSE").write_text("free\n")
+        for name, text in {**OTHERS, **files}.items():
+            path = folder / "ext" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        return ["python3", GENERATOR, "--ext", self.folder / "ext", *options, self.folder]
+        ran = subprocess.run(["python3", GENERATOR, "--ext", folder / "ext", *options, folder],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             check=False)
+        return ran.stdout, folder
 
-    def generate(self, files, *options):
-        run(*self.command(files, *options))
-        return (self.folder / "sqlite-bloom.c").read_text()
+    def assert_gives(self, folder, source, call, wanted):
+        """That a program gets one name from a file, and what that returns."""
+        name = call.partition("(")[0]
+        (folder / "main.c").write_text(f"int {name}();\nint main(void) {{ return {call}; }}\n")
+        run("cc", "-std=c11", *WARNINGS.split(), "-c", source, "-o", "one.o", cwd=folder)
+        names = run("nm", "-g", "--defined-only", "one.o", cwd=folder)
+        self.assertEqual(names.split()[2::3], [name])
+        run("cc", "-w", "main.c", "one.o", cwd=folder)
+        self.assertEqual(subprocess.run(folder / "a.out", check=False).returncode, wanted)
 
-    def refused(self, files, *words):
-        said = self.fails(*self.command(files))
-        for word in words:
-            self.assertIn(word, said)
-        self.assertNotIn("Traceback", said)
+    def test_one_file_behaves_as_many(self):
+        printed, folder = self.generate({})
+        self.assertEqual(printed, "")
+        text = (folder / "sqlite-bloom.c").read_text()
+        self.assertEqual(text.count("int low_twice(int x);"), 1)  # each header once
+        self.assert_gives(folder, "sqlite-bloom.c", "sqlite3_bloom_init()", SUM)
+        self.assert_gives(folder, "sqlite-bloom-filter.c", "sqlite_bloom_twice(4)", 8)
+        self.assertNotIn("high_sum", (folder / "sqlite-bloom-filter.c").read_text())
 
-    def test_a_name_that_two_files_give_is_refused_with_both_places(self):
-        for kind in (
-            "static int same(void) { return 1; }",
-            "static const int same[] = {1, 2};",
-            "enum { FIRST, same };",
-            "struct same { int x; };",
-            "typedef unsigned same;",
-            "static int (*const same[])(void) = {0};",
-            "enum same { A };",
-            "__attribute__((unused)) static inline int\nsame(int x)\n{\n    return x;\n}",
-        ):
-            with self.subTest(kind=kind):
-                other = "static int (same_not)(void);\nstatic int same(int);\n"
-                self.refused({"a/one.c": "/* static int same; */\n\n" + kind, "a/two.c": other},
-                             "'same' has two meanings", "a/one.c:", "a/two.c:2")
+    def test_names_that_collide_are_refused_or_renamed(self):
+        for kind in (COLLIDING, *NAMES):
+            printed, folder = self.generate({"high/other.c": f"/* static int same; */\n{kind}\n"})
+            for words in ("'same' has two meanings", "ext/low/low.c:5", "ext/high/other.c:"):
+                self.assertIn(words, printed, kind)
+            self.assertFalse((folder / "sqlite-bloom.c").exists())
+        top = OTHERS["top.c"].replace("return high_sum()", "return high_sum() + high_other()")
+        files = {"high/other.c": COLLIDING, "top.c": f"int high_other(void);\n{top}"}
+        _, folder = self.generate(files, "--rename")
+        self.assert_gives(folder, "sqlite-bloom.c", "sqlite3_bloom_init()",
+                          SUM + 2 + len("same") + 1)
+        self.assertIn("/* same */", (folder / "sqlite-bloom.c").read_text())
 
     def test_circles_of_folders_and_conditional_headers_are_refused(self):
-        self.refused({"a/one.c": '#include "b/two.h"\n', "a/one.h": "", "b/two.h": "",
-                      "b/two.c": '#include "a/one.h"\n'}, "in a circle")
-        self.refused({"a/one.c": '#ifdef X\n#include "a/one.h"\n#endif\n', "a/one.h": "int x;\n"},
-                     "a/one.c:2", "under a condition")
-
-    def test_everything_but_the_entry_point_becomes_static(self):
-        """Lines as they are written, those with # before them as internal ones."""
-        lines = """
-#const int bloom_numbers[] = {1, 2};
-#const struct pair bloom_pair;
-#unsigned bloom_twice(unsigned x);
-#unsigned bloom_twice(unsigned x) {
-#int (*const bloom_table[])(int) = {once};
-#union both { int x; } bloom_both;
-struct pair { int x, y; };
-enum kind { A, B };
-static_assert(1, "so");
-_Static_assert(1, "so");
-static int mine;
-FAST int once(int x) { return x; }
-int sqlite3_bloom_init(void) { return 0; }
-"""
-        text = self.generate({
-            "a/one.h": 'static_assert(1, "so");\n_Static_assert(1, "so");\n'
-            "extern const int bloom_numbers[];\nextern const struct pair bloom_pair;\n"
-            "struct pair { int x, y; };\nenum kind { A, B };\n#define FAST static inline\n"
-            "unsigned bloom_twice(unsigned x);\nFAST int once(int x) { return x; }\n",
-            "a/one.c": '#include "a/one.h"\nconst int bloom_numbers[] = {1, 2};\n'
-            "const struct pair bloom_pair = {.x = 1};\nstatic int mine;\n"
-            "unsigned bloom_twice(unsigned x) {\n    return 2 * x;\n}\n"
-            "int (*const bloom_table[])(int) = {once};\nunion both { int x; } bloom_both;\n",
-            "b/two.c": '#include "sqlite-bloom.h"\nSQLITE_EXTENSION_INIT3\n'
-            "int sqlite3_bloom_init(void) { return 0; }\n",
-            "b/three.c": "SQLITE_EXTENSION_INIT1\nint bloom_three;\n"})
-        for line in lines.replace("#", "BLOOM_INTERNAL ").strip().splitlines():
-            self.assertIn(f"\n{line}\n", text)
-        self.assertNotIn("extern", text.partition("a/one.h")[2])
-        self.assertNotIn("SQLITE_EXTENSION_INIT", text)
-        self.assertEqual(text.count("static const sqlite3_api_routines *sqlite3_api;"), 1)
-
-    def test_what_is_not_at_file_scope_does_not_collide(self):
-        text = (
-            "static int {0}(int y) {{ static int same = 1; enum {{ LOCAL = 3 }}; struct local {{"
-            " int a; }} z = {{y}};\n  return same + LOCAL + z.a; }}\n"
-        )
-        self.generate({"a/one.c": text.format("one"),
-                       "a/two.c": text.format("two") + '/* same */ const char *bloom_x ='
-                       ' "static int one;";\n'})
-
-    def test_with_rename_members_comments_and_strings_stay(self):
-        text = self.generate({
-            "a/one.c": "static int same(void) { return 1; }\n"
-            "int bloom_one(void) { return same(); }\n",
-            "a/two.c": "struct pair { int other; };\n"
-            "static int same(const struct pair *p) { return p->other; } /* same */\n"
-            "int bloom_two(void) { struct pair p = {.other = 2};"
-            ' return same(&p) + (int)sizeof "same"; }\n'}, "--rename")
-        self.assertIn("return a_one_same();", text)
-        self.assertIn('a_two_same(&p) + (int)sizeof "same"', text)
-        self.assertIn("/* same */", text)
-
-    def test_the_order_of_folders_headers_once_and_macros_until_the_end_of_a_file(self):
-        text = self.generate({
-            "a/high.c": '#include "b/low.h"\n#define SIZE 2\n'
-            "int bloom_high(void) { return bloom_low() + SIZE; }\n",
-            "b/low.h": "#ifndef L\n#define L\nint bloom_low(void);\n#endif\n",
-            "b/low.c": '#include "b/low.h"\n#define SIZE 1\n'
-            "int bloom_low(void) { return SIZE; }\n",
-            "top.c": '#include "b/low.h"\n'})
-        self.assertEqual(text.count("int bloom_low(void);"), 1)
-        self.assertRegex(text, r"(?s)return SIZE; }\n#undef SIZE\n.*#define SIZE 2\n.*\+ SIZE;")
-        self.assertNotRegex(text, r'#include "b/')
-
-    def test_the_filter_library_is_its_file_and_the_folders_that_it_needs(self):
-        text = self.generate({
-            "sqlite-bloom-filter.h": "int sqlite_bloom_twice(void);\n",
-            "sqlite-bloom-filter.c": '#include "sqlite-bloom-filter.h"\n#include "b/two.h"\n'
-            "int sqlite_bloom_twice(void) { return bloom_two(); }\n",
-            "b/two.h": "int bloom_two(void);\n",
-            "b/two.c": '#include "a/one.h"\n#include "b/two.h"\n'
-            "int bloom_two(void) { return 2 * bloom_one; }\n",
-            "a/one.h": "extern int bloom_one;\n",
-            "a/one.c": '#include "a/one.h"\nint bloom_one = 1;\n',
-            "c/sql.c": '#include "b/two.h"\nint bloom_sql(void) { return bloom_two(); }\n',
-            "top.c": "int sqlite3_bloom_init(void) { return 0; }\n"})
-        self.assertNotIn("sqlite_bloom_twice", text)
-        self.assertIn("BLOOM_INTERNAL int bloom_sql(void)", text)
-        text = (self.folder / "sqlite-bloom-filter.c").read_text()
-        self.assertIn("\nint sqlite_bloom_twice(void) { return bloom_two(); }\n", text)
-        self.assertIn("\nBLOOM_INTERNAL int bloom_one = 1;\n", text)
-        self.assertNotIn("bloom_sql", text)
-        self.assertNotIn("sqlite3_bloom_init", text)
+        for files, *words in (
+                ({"low/circle.c": '#include "high/high.h"\n', "high/high.h": ""}, "in a circle"),
+                ({"high/if.c": '#ifdef X\n#include "high/high.h"\n#endif\n',
+                  "high/high.h": "int x;\n"}, "high/if.c:2", "under a condition")):
+            printed, folder = self.generate(files)
+            for word in words:
+                self.assertIn(word, printed)
+            self.assertNotIn("Traceback", printed)
 
 
 if __name__ == "__main__":

@@ -114,9 +114,7 @@ class Page(Scratch):
         shutil.rmtree(alone, ignore_errors=True)
         alone.mkdir()
         cls.address = pathlib.Path(shutil.copy(BUILD / "web/index.html", alone)).as_uri()
-        started = chromium()
-        cls.browser = started.__enter__()
-        cls.addClassCleanup(started.__exit__, None, None, None)
+        cls.browser = cls.enterClassContext(chromium())
 
     def setUp(self):
         super().setUp()

@@ -257,10 +257,10 @@ class Feed(Program):
 
     def test_keys_of_every_kind(self):
         generator = random.Random(1)
-        for count in (1, 99, 100, 101, 1100, 5000):
+        for count in (1, 100, 101, 1100, 5000):
             for plain in ([f"k{i}" for i in range(count)], list(range(count)),
                           [*range(count), *(f"k{i}" for i in range(count))]):
-                for share in (0, 0.001, 0.05, 0.9):
+                for share in (0, 0.01, 0.9):
                     self.assert_fed(["first", 1, *(
                         generator.choice(self.ODD if generator.random() < share else plain)
                         for _ in range(count))])

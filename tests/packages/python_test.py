@@ -2,7 +2,6 @@
 """The Python packages, installed by pip as their users would."""
 
 import hashlib
-import json
 import re
 import sys
 import unittest
@@ -44,30 +43,6 @@ class Programs(unittest.TestCase):
     def test_programs(self):
         self.python(TOP / "tests/packages/python_programs.py",
                     env={"FILTER": FILTER, "FILTER_MD5": FILTER_MD5})
-
-    def test_tools_that_count_every_table_do_not_see_an_attached_file(self):
-        """Datasette and sqlite-utils find the package by themselves; tests/hosts asks them."""
-        self.python("-c", """
-import sqlite3, sqlite_bloom
-connection = sqlite3.connect("counts.db")
-sqlite_bloom.load(connection)
-connection.execute("ATTACH 'beside.db' AS filters")
-connection.execute("CREATE TABLE visits(url)")
-connection.execute("INSERT INTO visits VALUES ('a'), ('b')")
-connection.execute("CREATE VIRTUAL TABLE filters.seen USING bloom")
-connection.commit()
-""")
-        counts = self.python("-m", "sqlite_utils", "tables", "counts.db", "--counts")
-        self.assertEqual(json.loads(counts), [{"table": "visits", "count": 2}])
-        # Datasette gives its list of tables 10 ms a count, and null after that, so the count is
-        # read where the limit can be set.
-        ask = ("-m", "datasette", "counts.db", "--setting", "sql_time_limit_ms", "60000", "--get")
-        listed = json.loads(self.python(*ask, "/counts.json"))
-        self.assertEqual([table["name"] for table in listed["tables"]], ["visits"])
-        visits = json.loads(self.python(*ask, "/counts/visits.json"))
-        self.assertEqual(visits["filtered_table_rows_count"], 2)
-        for tool in ("datasette", "sqlite_utils"):
-            self.assertIn("sqlite-bloom", self.python("-m", tool, "plugins"))
 
     def test_type_hints(self):
         (self.environment.folder / "typed.py").write_text(TYPED)

@@ -128,6 +128,10 @@ def running(port, *command, cwd):
 
 @needs("npm", CHROMIUM)
 class Bundlers(Scratch):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = cls.enterClassContext(chromium())
+
     def setUp(self):
         """A folder with our package and a program, in which the tools are found."""
         self.folder = self.new_folder(below=DRIVERS)
@@ -151,11 +155,11 @@ class Bundlers(Scratch):
                 shutil.copy(path, self.folder / "dist")
 
     def assert_answers(self, address):
-        with chromium() as browser:
-            page = browser.new_page()
-            page.goto(address)
-            page.wait_for_function("window.found", timeout=120_000)
-            self.assertEqual(page.evaluate("found"), [[list(FINGERPRINT_ANSWER)]] * 2)
+        page = self.browser.new_page()
+        page.goto(address)
+        page.wait_for_function("window.found", timeout=120_000)
+        self.assertEqual(page.evaluate("found"), [[list(FINGERPRINT_ANSWER)]] * 2)
+        page.close()
 
     def test_each_in_production(self):
         (port,) = free_ports(1)
