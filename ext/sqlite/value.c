@@ -7,16 +7,13 @@
 
 #include <string.h>
 
-#if defined(__linux__)
-int madvise(void *start, size_t bytes, int advice); /* of the C library, which C11 hides */
-#endif
-
 /* Much memory is read at random places, which is faster in pages of 2 MB. Linux gives such pages
  * where it is asked to. */
 static void *sql_allocate(void *context, size_t bytes) {
     uint8_t *memory = sqlite3_malloc64(bytes);
     (void)context;
 #if defined(__linux__)
+    extern int madvise(void *start, size_t length, int advice); /* C11 hides it */
     enum { MUCH = 32 << 20, PAGE = 2 << 20, HUGE_PAGES = 14 };
     if (memory != NULL && bytes >= MUCH)
         madvise(memory + PAGE - (uintptr_t)memory % PAGE, bytes - PAGE, HUGE_PAGES);
