@@ -528,13 +528,13 @@ def vectors():
         yield f"invalid {layout} {rule or '-'} {data.hex() or '-'}"
 
 
-class Vectors(unittest.TestCase):
-    """tests/library/vectors_test.c holds them against the extension."""
+class Vectors(WithExtension):
 
     def test_they_are_those_of_the_pages(self):
         self.assertEqual(VECTORS.read_text(encoding="ascii"), "\n".join(vectors()) + "\n")
         for layout, rule, data in invalid():
             self.assertEqual(judged(data), rule, (layout, data[:128].hex()))
+            self.assertTrue(self.refused(data), (layout, data[:128].hex()))
         self.assertEqual({rule for _, rule, _ in invalid()}, set(range(13)))
 
 

@@ -1,6 +1,5 @@
-/* The layouts of other systems: their sizes, as their own libraries computed them, the arithmetic
- * for these, and the largest filters. Their hashes and bits are in vectors_test.c and
- * kernel_test.c, their files and more of their answers in tests/exchange. */
+/* The layouts of other systems: the arithmetic for their sizes, and the largest filters. What is
+ * smaller, tests/exchange and format_test.py hold against the libraries and the formulas. */
 #include "library_test.h"
 
 #include "filter/layouts/classic.h"
@@ -23,30 +22,6 @@ static void list_of_names(void) {
         assert_memory_equal(room, text, strlen(room));
         free(room);
     }
-}
-
-static void parquet_estimates(void) {
-    struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256 * 64};
-    uint8_t *payload = empty_payload(&shape);
-    struct bloom_estimate estimate = bloom_layout_parquet.estimate(&shape, payload);
-    assert_true(estimate.ones == 0 && estimate.count == 0 && estimate.rate == 0);
-    uint64_t random = 8, found = 0;
-    enum { KEYS = 1500, ASKED = 200000 };
-    for (unsigned i = 0; i < KEYS; i++) {
-        uint64_t word = random_next(&random);
-        bloom_layout_parquet.add(&shape, payload, &word, 1);
-    }
-    estimate = bloom_layout_parquet.estimate(&shape, payload);
-    for (unsigned i = 0; i < ASKED; i++) {
-        uint64_t word = random_next(&random);
-        found += bloom_layout_parquet.check(&shape, payload, &word);
-    }
-    assert_near(estimate.count, KEYS, 40, "keys");
-    assert_near((double)found / ASKED, estimate.rate, 0.002, "rate");
-    memset(payload, 0xff, (size_t)bloom_payload_bytes(&shape));
-    estimate = bloom_layout_parquet.estimate(&shape, payload);
-    assert_true(isinf(estimate.count) && estimate.rate == 1);
-    free(payload);
 }
 
 static void rounded_as_doubles(void) {
@@ -192,7 +167,6 @@ static void largest_of_each_format(void) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("The list of layouts fits in any room", list_of_names),
-        TEST("Estimates of layout parquet are right", parquet_estimates),
         TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
         TEST("Rounded functions are those of the C library", rounded_functions),
         TEST("Rounded arithmetic at its ends", rounded_edges),
