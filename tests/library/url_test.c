@@ -43,6 +43,94 @@ static void assert_canonical(const void *bytes, size_t length, const char *expec
     free(parsed.text);
 }
 
+/* What UTS #46 asks of names beyond ASCII: joiners (RFC 5892), text from right to left (RFC 5893),
+ * composition, Hangul, Punycode that is none. Browsers open the first ones, not the second; then
+ * the labels become Punycode as they are. */
+static void names(void) {
+    static const struct {
+        const char *written, *canonical;
+        bool opened;
+    } NAMES[] = {
+        {"\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.example", "xn--mgba3gch31f060k.example/",
+         true},
+        {"\u0628\u064b\u200c\u064b\u0628.example", "xn--ngba8ha8704a.example/", true},
+        {"\u1100\u1161\u11a8.example", "xn--p39a.example/", true},
+        {"\uac00\u11a7.example", "xn--qud9310f.example/", true},
+        {"q\u0307\u0323.example", "xn--q-9bb7f.example/", true},
+        {"xn-\u00fc.example", "xn--xn--joa.example/", true},
+        {"\u05d0..\u05d1", "xn--4db.xn--5db/", true},
+        {"\u00ad\u00fc.example", "xn--tda.example/", true},
+        {"xn--99999999.%65xample:80/a%2fb", "xn--99999999.example/a/b", true},
+        {"a.b/x//%2e%2e", "a.b/x/", true},
+        {"[::1]", "[::1]/", true},
+        {"\u0915\u094d\u200d\u0937.example", "xn--11b2ezcw70k.example/", true},
+        {"a\u094d\u200cb.example", "xn--ab-fsf604u.example/", true},
+        {"\uac00\u1100.example", "xn--ypd3740f.example/", true},
+        {"\uac00\ud7b0.example", "xn--o39am24f.example/", true},
+        {"\u1100\u1100.example", "xn--ypda.example/", true},
+        {"\u1100a.example", "xn--a-n5g.example/", true},
+        {"\U00020000\U00020000.example", "xn--j50ia.example/", true},
+        {"a\u0302\u0323.example", "xn--zkg.example/", true},
+        {"q\u0301\u0302.example", "xn--q-xbbd.example/", true},
+        {"\u1e61\u0323.example", "xn--1ig.example/", true},
+        {"\u05d0\u0661.example", "xn--4db40a.example/", true},
+        {"\u05d01.example", "xn--1-zhc.example/", true},
+        {"a\u200cb.example", "xn--ab-j1t.example/", false},
+        {"\u200ca.example", "xn--a-rgn.example/", false},
+        {"a\u200db.example", "xn--ab-m1t.example/", false},
+        {"\u0628\u200c.example", "xn--ngb073k.example/", false},
+        {"\u0628\u200ca.example", "xn--a-0mc899q.example/", false},
+        {"\u05d0\u06611.example", "xn--1-zhc94b.example/", false},
+        {"1\u05d0.example", "xn--1-0hc.example/", false},
+        {"\u0628\u200c\u0628\u05d0.example", "xn--4db9oa526x.example/", true},
+        {"\uac00a.example", "xn--a-2x5e.example/", true},
+        {"\uac00\ud7a3.example", "xn--o39an14f.example/", true},
+        {"\u00fc.xn--zzzzzzzzz.example", "xn--tda.xn--zzzzzzzzz.example/", false},
+        {"\u00fc.xn--ib9b.example", "xn--tda.xn--ib9b.example/", false},
+        {"\u00fc.xn--a-99999999.example", "xn--tda.xn--a-99999999.example/", false},
+        {"\u00fc.xn--tda2021i.example", "xn--tda.xn--tda2021i.example/", false},
+        {"xnn-\u00fc.example", "xn--xnn--3ra.example/", true},
+        {"xn\u00fc--.example", "xn--xn---1ra.example/", true},
+        {"\u00fc.xn--72g.example", "xn--tda.xn--72g.example/", false},
+        {"\u00fc.xn--9999999999.example", "xn--tda.xn--9999999999.example/", false},
+        {"\u00fc.xn--0000000000.example", "xn--tda.xn--0000000000.example/", false},
+        {"\u00fc.xn--ab-zzzzz99.example", "xn--tda.xn--ab-zzzzz99.example/", false},
+        {"\u00fc.xn--tda9.example", "xn--tda.xn--tda9.example/", false},
+        {"\u0628\u200c\u05d0.example", "xn--4db9om05e.example/", false},
+        {"\u05d01\u0661.example", "xn--1-zhc05b.example/", false},
+        {"xn--\u00fc.example", "xn--xn---3ra.example/", false},
+        {"\u33c2.example", "xn--6yk.example/", false},
+        {"\u0300\u33c2.example", "xn--ksa870w.example/", false},
+        {"\u00fc.xn--q-9bb8f.example", "xn--tda.xn--q-9bb8f.example/", false},
+        {"\u00fc.xn--99999999.example", "xn--tda.xn--99999999.example/", false},
+        {"\u00fc.xn--99999zzz.example", "xn--tda.xn--99999zzz.example/", false},
+        {"\u00fc.xn--tda43883t.example", "xn--tda.xn--tda43883t.example/", false},
+        {"xn--0y0c.1", "xn--0y0c.1/", false},
+        {"//xn--0y0c.example:x", "xn--0y0c.example/", false},
+        {"xn--a%62://a.example", "a.example/", false},
+        {"1..2.3", "1.2.0.3/", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
+        struct parsed parsed = parse(NAMES[i].written, strlen(NAMES[i].written));
+        assert_string_equal(parsed.text, NAMES[i].canonical);
+        if (parsed.url.opened != NAMES[i].opened)
+            fail_msg("%s is %s", NAMES[i].canonical, NAMES[i].opened ? "refused" : "opened");
+        free(parsed.text);
+    }
+    /* What is mapped to many letters: of 57 words of 18, more than a name can have. No room is left
+     * for a label beyond ASCII behind 252 bytes. */
+    char many[600], expected[600] = "";
+    for (unsigned i = 0; i < 57; i++)
+        memcpy(many + 3 * i, "\ufdfa", 3);
+    assert_canonical(many, 3 * 57, "(none)", true);
+    for (unsigned i = 0; i < 252; i += 2)
+        strcat(expected, "a.");
+    strcpy(many, expected);
+    strcat(many, "\u00fc");
+    strcat(expected, "xn--tda/");
+    assert_canonical(many, strlen(many), expected, true);
+}
+
 /* A name beyond ASCII has at most 255 bytes where the standard decides, and a label 63 where it
  * refuses the URL. */
 static void labels_at_their_longest(void) {
@@ -55,6 +143,83 @@ static void labels_at_their_longest(void) {
         assert_canonical(written, letters + 2, letters <= 247 ? expected : "(none)", false);
         assert_canonical(written, letters + 4, letters <= 55 ? expected : "(none)", false);
     }
+}
+
+static void hosts(void) {
+    static const char *const EXAMPLES[][2] = {
+        /* IPv6 addresses as RFC 5952 writes them, and the IPv4 ones in them. */
+        {"http://[2001:0DB8:0000:0000:0001:0000:0000:0000]:80/x", "[2001:db8:0:0:1::]/x"},
+        {"http://[1:0:0:2:3:0:0:4]/", "[1::2:3:0:0:4]/"},
+        {"http://[1:0:2:3:4:5:6:7]/", "[1:0:2:3:4:5:6:7]/"},
+        {"http://[0:0:0:0:0:0:0:0]/", "[::]/"},
+        {"http://[::2:3:4:5:6:7:8]", "[0:2:3:4:5:6:7:8]/"},
+        {"http://[1:2:3:4:5:6:7::]", "[1:2:3:4:5:6:7:0]/"},
+        {"http://[::FFFF:102:304]/", "1.2.3.4/"},
+        {"http://[64:ff9b::1.2.3.4]/", "1.2.3.4/"},
+        {"http://[64:ff9b:1::1.2.3.4]/", "[64:ff9b:1::102:304]/"},
+        {"http://[1:2:3:4:5:6:255.255.255.255]/", "[1:2:3:4:5:6:ffff:ffff]/"},
+        {"http://[fe80::1%25eth0]:80/", "[fe80::1]/"},
+        {"http://[::ffff:0X7F.0.0.0x]/", "127.0.0.0/"},
+        {"http://[::01.2.3.100]/", "[::102:364]/"},
+        {"http://[::1.2.3.100]/", "[::102:364]/"},
+        {"http://[%3a:1]/", "[::1]/"},
+        {"http://[::1.2.3.04]/", "[::102:304]/"},
+        /* Without brackets, as lists of addresses have it. */
+        {"fe80::1/x", "[fe80::1]/x"},
+        {"fe80::1%25x", "[fe80::1]/"},
+        {"a::%25x@b", "b/"},
+        /* Schemes, since the zone of an address has no brackets. */
+        {"a::%25]@b", "(none)"},
+        {"fe80::1%25[x]@b.example/p", "(none)"},
+        {"fe80::1%[@b.example/p", "(none)"},
+        /* None. */
+        {"http://[", "(none)"},
+        {"http://[::1]x/", "(none)"},
+        {"http://[:1]/", "(none)"},
+        {"http://[1:]/", "(none)"},
+        {"http://[:::]/", "(none)"},
+        {"http://[1::2::3]/", "(none)"},
+        {"http://[1:2:3:4:5:6:7]/", "(none)"},
+        {"http://[1:2:3:4::5:6:7:8]/", "(none)"},
+        {"http://[12345::]/", "(none)"},
+        {"http://[1:2:3:4:5:6:7:1.2.3.4]/", "(none)"},
+        {"http://[::1.2.3]/", "(none)"},
+        {"http://[::1.2.3.256]/", "(none)"},
+        {"http://[::1.2.3.a]/", "(none)"},
+        {"http://[::1%[]/", "(none)"},
+        {"http://host:[/", "(none)"},
+        /* Full-width percent signs and brackets, which Chromium takes for others once a host is
+         * mapped, and blanks, which it escapes before and after that. */
+        {"http://e\uff0576il.com:80:90/a", "evil.com/a"},
+        {"e\ufe6a56il.com:80/", "evil.com/"},
+        {"http://\uff052e/", "xn--2e-5t3n/"},
+        {"http://\uff3b::1\uff3d:80/", "[::1]/"},
+        {"http://a%\uff0541.com/", "a%25%EF%BC%8541.com/"},
+        {"http://\u00fc B.\u00dc/", "xn--%20b-zra.xn--tda/"},
+        {"http://\u00fc\u3000*/", "xn--%20*-zra/"},
+        {"http://\u00fc \u00fc.a%25/", "xn--%20-goad.a%25/"},
+        {"http://\u00fc \x01.b/", "%C3%BC%20%01.b/"},
+        {"file:\\\\h\\a", "h/a"},
+        {"file:/\\h/a", "h/a"},
+        {"foo:\\/h/a", "(none)"},
+    };
+    enum { LETTERS = 300 };
+    char text[5 * 256 + 100];
+    for (size_t i = 0; i < COUNT_OF(EXAMPLES); i++)
+        assert_canonical(EXAMPLES[i][0], strlen(EXAMPLES[i][0]), EXAMPLES[i][1], true);
+    /* With each letter escaped, a name may be as long as DNS has them, and not longer. */
+    for (unsigned most = 255; most <= 256; most++) {
+        strcpy(text, "http://");
+        for (unsigned i = 0; i < most; i++)
+            strcat(text, i % 60 == 59 ? "\uff052e" : "\uff0561");
+        assert_canonical(text, strlen(text), most == 255 ? "aaa" : "(none)", false);
+    }
+    /* Punycode that is longer than that is none. */
+    memset(text, 'a', LETTERS + 17);
+    memcpy(text, "http://[::1].xn--", 17);
+    assert_canonical(text, LETTERS + 17, "(none)", true);
+    memcpy(text + LETTERS, "\uff0541", 5);
+    assert_canonical(text + 17, LETTERS - 17 + 5, "(none)", true);
 }
 
 static void bytes_that_end_strings(void) {
@@ -186,7 +351,9 @@ static void megabytes(void) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        TEST("Names beyond ASCII are read as browsers read them", names),
         TEST("A name beyond ASCII that DNS cannot hold has no key", labels_at_their_longest),
+        TEST("Hosts: IPv6 addresses, and full-width signs that Chromium takes for others", hosts),
         TEST("Zero bytes are bytes like others", bytes_that_end_strings),
         TEST("Every byte is told apart at every place", each_byte_at_each_place),
         TEST("Dots and double slashes are found at every place", dots_at_each_place),
