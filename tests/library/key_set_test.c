@@ -1,5 +1,5 @@
 /* A key set counts exactly, loses nothing and leaks nothing, whatever is added and whichever
- * allocation fails. The truth is computed by sorting. */
+ * allocation fails. The truth is computed by sorting. That work can be interrupted: passes_test.c. */
 #include "inverse_hash.h"
 #include "library_test.h"
 
@@ -7,16 +7,11 @@
 #include "shapes.h"
 
 static struct test_memory memory;
-static struct test_questions questions;
 static const struct bloom_memory MEMORY = {test_allocate, test_release, NULL, &memory};
 
 static struct bloom_key_set new_set(const struct bloom_layout *layout) {
     memory = (struct test_memory){0};
-    questions = (struct test_questions){0};
-    return (struct bloom_key_set){.layout = layout,
-                                  .memory = &MEMORY,
-                                  .interrupted = test_is_stopped,
-                                  .argument = &questions};
+    return (struct bloom_key_set){.layout = layout, .memory = &MEMORY};
 }
 
 static void end_set(struct bloom_key_set *set) {
@@ -269,42 +264,7 @@ static void chosen_keys_do_not_pile_up(void) {
     free(keys);
 }
 
-/* ---- Interruption ---- */
-
-static void interruptions(void) {
-    static const size_t COUNTS[] = {60000, 200000};
-    struct bloom_shape shape = {.layout = &bloom_layout_blocked, .probes = 5, .bits = 1 << 20};
-    uint8_t *payload = empty_payload(&shape);
-    for (size_t i = 0; i < COUNT_OF(COUNTS); i++) {
-        struct bloom_hash *keys = repeated_keys(COUNTS[i], COUNTS[i]);
-        struct bloom_key_set set = new_set(&bloom_layout_blocked);
-        uint64_t left;
-        add_all(&set, keys, COUNTS[i]);
-        /* Asked regularly: at least once for every 60,000 keys, and not for each few. */
-        questions.asked = 0;
-        assert_settles_to(&set, COUNTS[i]);
-        const unsigned asked = questions.asked;
-        assert_in_range(asked, COUNTS[i] / 60000, COUNTS[i] / 10000);
-        questions.asked = 0;
-        assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
-        assert_int_equal(questions.asked, asked);
-        /* Each of the questions ends the work, which begins again as if nothing had happened. */
-        for (unsigned at = 1; at <= asked; at++) {
-            questions = (struct test_questions){.yes_at = at};
-            assert_int_equal(bloom_key_set_settle(&set, &left), BLOOM_BUILD_INTERRUPTED);
-            assert_int_equal(questions.asked, at);
-            questions.asked = 0;
-            assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILD_INTERRUPTED);
-            assert_int_equal(questions.asked, at);
-        }
-        questions.yes_at = 0;
-        assert_builds(&set, keys, COUNTS[i]);
-        assert_settles_to(&set, COUNTS[i]);
-        end_set(&set);
-        free(keys);
-    }
-    free(payload);
-}
+/* ---- Hashes, sorted ---- */
 
 /* The distinct first words of keys, ascending. */
 static void assert_sorts(const struct bloom_key_set *set, const struct bloom_hash *keys,
@@ -321,7 +281,7 @@ static void assert_sorts(const struct bloom_key_set *set, const struct bloom_has
 }
 
 /* From no key to many; each third is there twice, and of some the upper half is alike. Each
- * question may end it, and each allocation fail. */
+ * allocation may fail. */
 static void sorted_hashes(void) {
     static const size_t COUNTS[] = {0, 1, 2, 25, 1000, 16384, 16385, 70000};
     for (size_t i = 0; i < COUNT_OF(COUNTS); i++) {
@@ -335,17 +295,8 @@ static void sorted_hashes(void) {
                 keys[key].words[0] = UINT64_C(0x1234567800000000) | (key * 7919 & 0xffff);
         add_all(&set, keys, COUNTS[i]);
         const uint64_t before = memory.allocations;
-        questions.asked = 0;
         assert_sorts(&set, keys, COUNTS[i]);
-        const unsigned asked = questions.asked;
         const uint64_t needed = memory.allocations - before;
-        assert_true(COUNTS[i] < 70000 || asked >= 2);
-        for (unsigned at = 1; at <= asked; at++) {
-            questions = (struct test_questions){.yes_at = at};
-            assert_int_equal(bloom_hashes_sort(&hashes, &set), BLOOM_BUILD_INTERRUPTED);
-            assert_null(hashes.hashes);
-        }
-        questions.yes_at = 0;
         for (uint64_t failing = 1; failing <= needed; failing += 1 + needed / 20) {
             memory.fails_from = memory.fails_to = memory.allocations + failing;
             assert_int_equal(bloom_hashes_sort(&hashes, &set), BLOOM_BUILD_NO_MEMORY);
@@ -426,8 +377,7 @@ int main(void) {
         TEST("Keys take a bounded amount of memory, repeated ones none", memory_is_bounded),
         TEST("A few keys take one small allocation", few_keys_take_few_bytes),
         TEST("Chosen keys do not pile up", chosen_keys_do_not_pile_up),
-        TEST("Settling and building can be interrupted and begun again", interruptions),
-        TEST("A set of hashes is sorted and distinct, and can be interrupted", sorted_hashes),
+        TEST("A set of hashes is sorted and distinct", sorted_hashes),
         TEST("Allocations may fail, and nothing is lost or leaked", allocations_fail),
     };
     return cmocka_run_group_tests_name("key_set", tests, NULL, NULL);

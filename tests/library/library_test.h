@@ -1,5 +1,5 @@
 /* What the tests of the filter library share: cmocka, reproducible random numbers, bytes as text,
- * memory of exact size, memory that fails, questions whether to stop. */
+ * memory of exact size, memory that fails. */
 #ifndef LIBRARY_TEST_H
 #define LIBRARY_TEST_H
 
@@ -112,16 +112,6 @@ static inline void test_release(void *context, void *memory) {
     test->pieces--;
     test->bytes -= bytes;
     free((uint8_t *)memory - SIZE_IN_FRONT);
-}
-
-/* Questions whether to stop: the answer is no, but to one of them yes. */
-struct test_questions {
-    unsigned asked, yes_at; /* its number, from 1 on; 0: none */
-};
-
-static inline bool test_is_stopped(void *questions) {
-    struct test_questions *test = questions;
-    return ++test->asked == test->yes_at;
 }
 
 /* Bytes against hexadecimal digits. */
