@@ -1,6 +1,6 @@
 /* What the callbacks of a connection may do while a statement that the extension runs for itself is
- * prepared or at work: ask a filter table, make or drop one, ignore a PRAGMA.
- * What functions may do between the look at a key and its change. And what a
+ * prepared or at work: ask a filter table, make or drop one, deny access to
+ * the shadow table. What functions may do between the look at a key and its change. And what a
  * connection that has functions of these names already makes of registering the extension.
  *
  * SQLite's documentation forbids some of it. A host that does it all the same gets an answer that
@@ -74,25 +74,72 @@ static void no_table_is_used_within_its_own_statements(void) {
         }
 }
 
-/* ---- An authorizer that ignores PRAGMA ---- */
+/* ---- Authorizers that deny, and that ignore PRAGMA ---- */
 
-static int ignore_pragma(void *argument, int action, const char *a, const char *b, const char *c,
-                         const char *d) {
-    (void)argument, (void)a, (void)b, (void)c, (void)d;
-    return action == SQLITE_PRAGMA ? SQLITE_IGNORE : SQLITE_OK;
+struct refusal {
+    int action, answer;
+    const char *table; /* NULL: any */
+};
+
+static int refuse(void *argument, int action, const char *a, const char *b, const char *c,
+                  const char *d) {
+    const struct refusal *refusal = argument;
+    (void)b, (void)c, (void)d;
+    const bool is_meant =
+        action == refusal->action && (refusal->table == NULL || strcmp(a, refusal->table) == 0);
+    return is_meant ? refusal->answer : SQLITE_OK;
+}
+
+/* The result of SQL under such an authorizer. */
+static int try_refused(sqlite3 *database, char *error, struct refusal refusal, const char *sql) {
+    sqlite3_set_authorizer(database, refuse, &refusal);
+    int code = try(database, error, "%s", sql);
+    sqlite3_set_authorizer(database, NULL, NULL);
+    return code;
+}
+
+/* What is denied on the shadow table is denied through the table, as far as a statement does it. */
+static void denied_shadow_table(void) {
+    static const struct {
+        int action;
+        const char *sql;
+    } DENIED[] = {
+        {SQLITE_READ, "SELECT 1 FROM seen WHERE key = 1"},
+        {SQLITE_READ, "SELECT filter FROM seen"},
+        {SQLITE_READ, "SELECT info FROM seen"},
+        {SQLITE_READ, "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(51)"},
+        {SQLITE_READ, "INSERT INTO seen(seen) VALUES ('clear')"},
+        {SQLITE_DELETE, "INSERT INTO seen(seen) VALUES ('clear')"},
+        {SQLITE_INSERT, "INSERT INTO seen(key) " NUMBERS(99) "SELECT x + 50 FROM n"},
+        {SQLITE_DROP_TABLE, "DROP TABLE seen"},
+        {SQLITE_ALTER_TABLE, "ALTER TABLE seen RENAME TO other"},
+    };
+    for (size_t i = 0; i < COUNT_OF(DENIED); i++) {
+        sqlite3 *database = open_database(":memory:");
+        const int action = DENIED[i].action;
+        run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=50, fpr=1e-6);"
+                      "INSERT INTO seen(key) " NUMBERS(50) "SELECT x FROM n");
+        const struct refusal denial = {action, SQLITE_DENY,
+                                       action == SQLITE_ALTER_TABLE ? NULL : "seen_data"};
+        if (try_refused(database, NULL, denial, DENIED[i].sql) == SQLITE_OK)
+            fail_msg("denied: %s", DENIED[i].sql);
+        require_number(database, 50,
+                       NUMBERS(50) "SELECT count(*) FROM n WHERE x IN (SELECT x FROM seen(x))");
+        close_database(database);
+    }
 }
 
 /* A table without a page size would have chunks of any size. */
 static void ignored_pragma(void) {
+    const struct refusal ignored = {SQLITE_PRAGMA, SQLITE_IGNORE, NULL};
     char error[300];
     sqlite3 *database = open_database(":memory:");
-    sqlite3_set_authorizer(database, ignore_pragma, NULL);
-    assert_int_equal(try(database, error, "CREATE VIRTUAL TABLE seen USING bloom(capacity=10)"),
-                     SQLITE_AUTH);
+    assert_int_equal(
+        try_refused(database, error, ignored, "CREATE VIRTUAL TABLE seen USING bloom(capacity=10)"),
+        SQLITE_AUTH);
     assert_string_equal(error,
                         "seen: the authorizer of this connection hides the page size. Let it "
                         "allow PRAGMA page_size");
-    sqlite3_set_authorizer(database, NULL, NULL);
     require_number(database, 0, "SELECT count(*) FROM sqlite_master");
     close_database(database);
 }
@@ -299,6 +346,7 @@ int main(void) {
         TEST("No filter table is asked, filled, made, renamed or dropped while a statement of one "
              "is at work",
              no_table_is_used_within_its_own_statements),
+        TEST("What is denied on the shadow table is denied through the table", denied_shadow_table),
         TEST("An authorizer that ignores PRAGMA makes no table", ignored_pragma),
         TEST("A rollback amid a query ends no answers", rolled_back_amid_a_query),
         TEST("A DELETE takes a key out of the block as it is then", block_as_it_is_then),

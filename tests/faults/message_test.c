@@ -22,6 +22,19 @@ static void any_bytes_are_quoted(void) {
     }
 }
 
+/* Names are whatever bytes an application has chosen; those of Unicode are in quote_test.py. */
+static void names_that_are_not_unicode(void) {
+    static const char NAME[] = "a\xff\n\x80", SHOWN[] = "a\\xff\\u000a\\x80: a filter table cannot";
+    sqlite3 *database = open_database(":memory:");
+    char error[300];
+    assert_int_equal(try(database, error,
+                         "CREATE VIRTUAL TABLE \"%w\" USING bloom; SELECT key FROM \"%w\"", NAME,
+                         NAME),
+                     SQLITE_ERROR);
+    assert_memory_equal(error, SHOWN, sizeof SHOWN - 1);
+    close_database(database);
+}
+
 /* A limit on values cuts messages, at a character, and neither empties them nor takes the caller's
  * transaction back. */
 static void limits_cut_messages(void) {
@@ -88,6 +101,7 @@ static void advice_against_chosen_keys(void) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Any bytes are quoted within bounds", any_bytes_are_quoted),
+        TEST("Names of tables that are not Unicode are escaped", names_that_are_not_unicode),
         TEST("A limit on values cuts messages and takes nothing back", limits_cut_messages),
         TEST("Chosen keys end in advice, and a salt helps", advice_against_chosen_keys),
     };
