@@ -140,52 +140,6 @@ static void look_at(const struct scenario *scenario, const char *begin) {
     sqlite3_close(database);
 }
 
-static void forget_places(void) {
-    memset(places.seen, 0, sizeof places.seen);
-}
-
-/* Every question of every scenario answered with SQLITE_IGNORE in turn. Returns how many were. */
-static long ignore_all(void) {
-    const struct fault IGNORED = {.what = "ignored",
-                                  .meets = by_place ? FAULT_AT_PLACES : FAULT_REFUSED};
-    long ignored = 0;
-    answer = SQLITE_IGNORE;
-    forget_places();
-    for (int i = 0; i < ALL_SCENARIOS; i++) {
-        const struct scenario of_number = scenario_number(i), *const scenario = &of_number;
-        long now_ignored = 0;
-        if (by_place)
-            look_at(scenario, "");
-        for (long number = 1;; number = next(number)) {
-            sqlite3 *database = prepare(scenario);
-            char *before = value_of(scenario, database, "PRAGMA integrity_check");
-            arm_authorizer(database, number);
-            int code = run(scenario, database);
-            disarm(database);
-            long now = failures;
-            if (code == SQLITE_INTERNAL || code == SQLITE_MISUSE)
-                fatal(scenario, "ignored, a code that means a fault of the program", database);
-            if (!sqlite3_get_autocommit(database))
-                sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
-            char *found = value_of(scenario, database, "PRAGMA integrity_check");
-            if (strcmp(found, "ok") != 0 && strcmp(found, before) != 0) {
-                fprintf(stderr, "%s, ignored %ld, result %d: %s\n", scenario->title, number, code,
-                        found);
-                exit(1);
-            }
-            sqlite3_free(found);
-            sqlite3_free(before);
-            close_after(scenario, "ignored", number, database);
-            if (now == 0)
-                break;
-            now_ignored++;
-        }
-        check_tally(scenario, &IGNORED, now_ignored, now_ignored);
-        ignored += now_ignored;
-    }
-    return ignored;
-}
-
 static void must_run(const struct scenario *scenario, sqlite3 *database, const char *sql) {
     if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
         fatal(scenario, sql, database);
@@ -220,52 +174,61 @@ static const struct scenario CHANGES[] = {
     {"RENAME", GROWN ANEW, "ALTER TABLE seen RENAME TO other", SHADOW_STATE},
 };
 
-/* A statement in a transaction that is denied something has changed nothing. Returns how many were
- * denied. */
-static long unchanged_after_denials(void) {
-    const struct fault DENIED = {.what = "denied",
-                                 .meets = by_place ? FAULT_AT_PLACES : FAULT_REFUSED};
-    long denied = 0;
-    answer = SQLITE_DENY;
-    forget_places();
-    for (size_t i = 0; i < sizeof CHANGES / sizeof *CHANGES; i++) {
-        const struct scenario *scenario = &CHANGES[i];
+static struct scenario change_number(int i) {
+    return CHANGES[i];
+}
+
+static char *integrity(const struct scenario *scenario, sqlite3 *database) {
+    return value_of(scenario, database, "PRAGMA integrity_check");
+}
+
+/* Every question of some scenarios is answered so, in turn. What is ignored leaves the database
+ * sound; what is denied within a transaction has changed nothing. Returns how many were. */
+static long answer_each(int with, int count, struct scenario (*of)(int), const char *begin) {
+    const bool ignores = with == SQLITE_IGNORE;
+    const struct fault FAULT = {.what = ignores ? "ignored" : "denied",
+                                .meets = by_place ? FAULT_AT_PLACES : FAULT_REFUSED};
+    char *(*const state)(const struct scenario *, sqlite3 *) = ignores ? integrity : ask;
+    long all = 0;
+    answer = with;
+    memset(places.seen, 0, sizeof places.seen);
+    for (int i = 0; i < count; i++) {
+        const struct scenario of_number = of(i), *const scenario = &of_number;
         long failed = 0, refused = 0;
         if (by_place)
-            look_at(scenario, "BEGIN; CREATE TABLE written(x)");
-        for (long number = 1;; number++) {
+            look_at(scenario, begin);
+        for (long number = 1, now = 1; now > 0; number = next(number)) {
             sqlite3 *database = prepare(scenario);
-            must_run(scenario, database, "BEGIN; CREATE TABLE written(x)");
-            char *before = ask(scenario, database);
+            must_run(scenario, database, begin);
+            char *before = state(scenario, database);
             arm_authorizer(database, number);
-            int code = run(scenario, database);
-            long now = failures;
+            const int code = run(scenario, database);
+            now = failures;
             disarm(database);
-            if (code != SQLITE_OK && sqlite3_get_autocommit(database))
-                fatal(scenario, "the transaction is over", database);
-            if (code != SQLITE_OK) {
-                char *after = ask(scenario, database);
-                if (strcmp(before, after) != 0) {
-                    fprintf(stderr, "%s, denied %ld, result %d: %s, not %s\n", scenario->title,
-                            number, code, after, before);
-                    exit(1);
-                }
-                sqlite3_free(after);
-                refused++;
+            const bool is_over = sqlite3_get_autocommit(database) != 0;
+            if (ignores && !is_over)
+                must_run(scenario, database, "ROLLBACK");
+            char *after = ignores || code != SQLITE_OK ? state(scenario, database) : NULL;
+            if (ignores
+                    ? code == SQLITE_INTERNAL || code == SQLITE_MISUSE ||
+                          (strcmp(after, "ok") != 0 && strcmp(after, before) != 0)
+                    : code != SQLITE_OK && (is_over || now == 0 || strcmp(after, before) != 0)) {
+                fprintf(stderr, "%s, %s %ld, result %d%s: %s, not %s\n", scenario->title,
+                        FAULT.what, number, code, is_over ? ", no transaction" : "", after, before);
+                exit(1);
             }
-            failed += now;
             sqlite3_free(before);
-            must_run(scenario, database, "COMMIT");
-            close_after(scenario, "denied", number, database);
-            if (now == 0 && code != SQLITE_OK)
-                fatal(scenario, "fails by itself", NULL);
-            if (now == 0)
-                break;
+            sqlite3_free(after);
+            if (!ignores)
+                must_run(scenario, database, "COMMIT");
+            close_after(scenario, FAULT.what, number, database);
+            failed += now;
+            refused += now > 0 && (ignores || code != SQLITE_OK);
         }
-        check_tally(scenario, &DENIED, failed, refused);
-        denied += refused;
+        check_tally(scenario, &FAULT, failed, refused);
+        all += refused;
     }
-    return denied;
+    return all;
 }
 
 /* clear, while another connection of a shared cache reads the chunks. */
@@ -315,14 +278,16 @@ int main(void) {
     };
     struct tally tally = {0};
     int scenarios = by_place ? attempt_all(BY_PLACE, 2, &tally) : attempt_all(FAULTS, 5, &tally);
-    long ignored = ignore_all(), denied = unchanged_after_denials();
+    enum { CHANGES_COUNT = sizeof CHANGES / sizeof *CHANGES };
+    long ignored = answer_each(SQLITE_IGNORE, ALL_SCENARIOS, scenario_number, "");
+    long denied =
+        answer_each(SQLITE_DENY, CHANGES_COUNT, change_number, "BEGIN; CREATE TABLE written(x)");
     clear_locked_chunks();
     printf("figures: %ld refusals in %d scenarios, %ld ended in SQLITE_INTERRUPT or SQLITE_AUTH, "
            "%ld questions ignored, %ld denied in a transaction\n",
            tally.failures, scenarios, tally.refusals, ignored, denied);
     /* By place, half of the scenarios have one of their own, and every change has. */
-    if (2 * tally.refusals < scenarios || 2 * ignored < scenarios ||
-        denied < (long)(sizeof CHANGES / sizeof *CHANGES)) {
+    if (2 * tally.refusals < scenarios || 2 * ignored < scenarios || denied < CHANGES_COUNT) {
         printf("0 passed, 1 failed\n");
         return 1;
     }
