@@ -1,5 +1,5 @@
 /* A key set counts exactly, loses nothing and leaks nothing, whatever is added and whichever
- * allocation fails. The truth is computed by sorting. That work can be interrupted: passes_test.c. */
+ * allocation fails. The truth is computed by sorting. Interrupts: passes_test.c. */
 #include "inverse_hash.h"
 #include "library_test.h"
 
