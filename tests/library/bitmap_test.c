@@ -1,5 +1,5 @@
-/* Layout bitmap: the set is exact, lists in order in both directions, and touches no byte beyond the
- * payload; against an array of bools. Which numbers are keys: bitmap.test. */
+/* Layout bitmap: the set is exact, lists in order in both directions, and touches no byte beyond
+ * the payload; against an array of bools. Which numbers are keys: bitmap.test. */
 #include "library_test.h"
 
 #include "shapes.h"
