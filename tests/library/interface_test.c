@@ -513,14 +513,21 @@ static void refusals(void) {
     refused(NEW(10, 1.234567, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: p is 1.23457. Pass a number between 0 and 1, for example ");
     assert_null(filter);
+    refused(NEW(10, nan(""), NULL), SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_new: p is nan.");
+    refused(NEW(10, 0.5, "bitmap"), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: p is 0.5. Pass 0, because layout bitmap is exact");
     refused(NEW(UINT64_MAX, 0.5, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: n is 18446744073709551615. Pass at most 1099511627776");
+    refused(NEW(10, 0.5, "fuse"), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: cannot choose n for a filter of layout fuse. ");
     refused(NEW(10, 0.5, "\xff"), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: layout is '\\xff'. Write one of 'blocked', ");
     refused(sqlite_bloom_builder_open(&builder, 0.01, "", NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_builder_open: layout is ''. ");
     refused(sqlite_bloom_filter_add(url, text(""), problem), SQLITE_BLOOM_NO_KEY,
             "sqlite_bloom_filter_add: the key, '', is not a URL. Leave it out");
+    refused(sqlite_bloom_filter_add(url, sqlite_bloom_bytes_key("", 0), problem),
+            SQLITE_BLOOM_NO_KEY, "sqlite_bloom_filter_add: the key, 0 bytes, is not a URL. ");
     assert_int_equal(NEW(10, 0, "bitmap"), SQLITE_BLOOM_OK);
     bitmap = filter;
     refused(sqlite_bloom_filter_add(bitmap, integer(-1), problem), SQLITE_BLOOM_NO_KEY,
@@ -543,6 +550,8 @@ static void refusals(void) {
             "sqlite_bloom_filter_intersect: there is no filter. Pass at least one");
     refused(sqlite_bloom_filter_intersect(&filter, finished_one, 1, NULL, problem),
             SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_intersect: cannot intersect a filter of ");
+    refused(sqlite_bloom_filter_union(&filter, finished_one, 1, NULL, problem),
+            SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_union: cannot unite ");
     refused(sqlite_bloom_filter_add(fuse, text("a"), problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_add: ");
     refused(sqlite_bloom_filter_import(&filter, "", 0, "java", NULL, problem), SQLITE_BLOOM_REFUSED,
@@ -552,6 +561,8 @@ static void refusals(void) {
     assert_null(filter);
     refused(sqlite_bloom_filter_export(blocked, "nobody", NULL, &length, problem),
             SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_export: format is 'nobody'. ");
+    refused(sqlite_bloom_filter_export(blocked, "guava", NULL, &length, problem),
+            SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_export: the filter ");
     sqlite_bloom_filter_close(bitmap);
     sqlite_bloom_filter_close(fuse);
     sqlite_bloom_filter_close(url);
