@@ -81,6 +81,7 @@ static const struct pass {
     {"SELECT bloom_export(parquet, 'parquet') FROM f", 1},
     {"SELECT bloom_import(guava, 'guava') FROM f", 1},
     {"SELECT count(*) FROM texts, bloom_list(remarks)", 2},
+    {"SELECT count(*) FROM texts, bloom_list(digits)", 2},
     {"SELECT count(*) FROM texts, bloom_list('a.example' || x'0a' || remarks)", 2},
     /* 9 MB without a break, which are searched for LF and for CR; then of breaks alone. */
     {"SELECT count(*) FROM texts, bloom_lines(unbroken)", 2 + 2 + 2},
