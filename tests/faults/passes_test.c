@@ -75,8 +75,11 @@ static const struct pass {
      * Of two sizes, the larger one is halved first, whichever it is. */
     {"SELECT bloom_union(blocked, blocked) FROM f", 1 + 2 + 1},
     {"SELECT bloom_intersect(classic, classic, classic) FROM f", 1 + 2 + 2 + 1},
+    {"SELECT bloom_union_agg(blocked) FROM (SELECT blocked FROM f UNION ALL SELECT blocked FROM f)",
+     1 + 2 + 1},
     {"SELECT bloom_union(fewer, numbers) FROM f", 1 + 1 + 1},
     {"SELECT bloom_union(parquet, half) FROM f", 1 + 1 + 1 + 1},
+    {"SELECT bloom_intersect(half, parquet) FROM f", 1 + 1 + 1 + 1},
     {"SELECT bloom_export(classic, 'guava') FROM f", 1},
     {"SELECT bloom_export(parquet, 'parquet') FROM f", 1},
     {"SELECT bloom_import(guava, 'guava') FROM f", 1},
@@ -89,6 +92,7 @@ static const struct pass {
     {"SELECT value FROM bloom_integers(zeroblob(9000000)) LIMIT 1", 2},
     /* The argument is copied, and that of the next row is compared with it. A pin is the copy. */
     {"SELECT count(*) FROM f, bloom_keys(numbers)", 2 + 2},
+    {"SELECT key FROM f, bloom_keys(numbers) ORDER BY key DESC", 2 + 2},
     {"SELECT count(*) FROM f, (SELECT 1 UNION ALL SELECT 2), bloom_keys(numbers)", 2 + 2 + 2 + 2},
     {"SELECT count(*) FROM bloom_keys((SELECT bloom_pin(numbers) FROM f))", 2 + 2},
     /* The keys are counted, then added. A set is put in one piece, then sorted; where keys have
