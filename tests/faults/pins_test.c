@@ -7,6 +7,8 @@
 
 #include "sqlite/functions.h"
 
+#include <pthread.h>
+
 /* ---- What SQL alone can do ---- */
 
 static const char FILTERS[] =
@@ -248,6 +250,30 @@ static void two_copies_do_not_take_each_others_pins(void) {
     close_database(database);
 }
 
+/* ---- Threads ---- */
+
+/* Each with its own connection; a pin of every row, and copies of it that are gone. */
+static void *use_pins(void *unused) {
+    sqlite3 *database = open_database(":memory:");
+    run(database, FILTERS);
+    require_number(database, 60000,
+                   NUMBERS(10000) "SELECT sum(bloom_check(bloom_pin(f), id) + bloom_check(nullif("
+                                  "bloom_pin(f), 1), id)) FROM filters, n");
+    for (int i = 0; i < 200; i++)
+        require(pin_is_gone(database, COPIES[0]), "a pin is not gone");
+    close_database(database);
+    return unused;
+}
+
+static void threads_have_their_own_pins(void) {
+    pthread_t threads[8];
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_pins, NULL), 0);
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(sqlite3_memory_used(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("copies of pins are not followed", copies_of_pins_are_not_followed),
@@ -255,6 +281,7 @@ int main(void) {
         TEST("a pin of another connection is none", a_pin_of_another_connection_is_none),
         TEST("a second load keeps pins", a_second_load_keeps_pins),
         TEST("a pin outlives its connection", a_pin_outlives_its_connection),
+        TEST("threads have their own pins", threads_have_their_own_pins),
         TEST("two copies do not take each other's pins", two_copies_do_not_take_each_others_pins),
     };
     return cmocka_run_group_tests_name("pins", tests, NULL, NULL);

@@ -209,6 +209,7 @@ static void classic_keeps_or_refuses(void) {
             }
         }
     assert_true(kept > 300 && refused > 200);
+    assert_no_shape(&bloom_layout_classic, 1, NAN, "p is ");
 }
 
 int main(void) {
