@@ -64,6 +64,7 @@ scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
     "scripts=$PYTHON $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
     "plain URLs=$PYTHON tests/random/plain_test.py $PWD/bloom.so" \
+    "formats by their pages=$PYTHON tests/documentation/format_test.py" \
     "foreign formats=$PYTHON tests/exchange/foreign_test.py" ||
     { echo "a suite failed: what it reaches tells nothing"; echo "0 passed, 1 failed"; exit 1; }
 

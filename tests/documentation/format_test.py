@@ -428,8 +428,8 @@ def keys_of(listed):
     return list(map(key_of, listed.split(","))) if listed else []
 
 
-class Vectors(unittest.TestCase):
-    """They hold for pages.py here, for the extension in tests/library/vectors_test.c."""
+class Vectors(WithExtension):
+    """They hold for pages.py and for the extension."""
 
     def test_lines_have_the_fields_that_the_page_names(self):
         fields = {"HASHING": r"\d+", "LAYOUT": "[a-z][a-z0-9-]*", "SEED": "([0-9a-f]{32}|-)",
@@ -470,9 +470,12 @@ class Vectors(unittest.TestCase):
             self.assertEqual(blank.add(*present).data(), data)
         self.assertTrue(all(key in one for key in present))
         self.assertFalse(any(key in one for key in keys_of(absent)))
+        for key in present + keys_of(absent):
+            self.assertEqual(self.value("SELECT bloom_check(?, ?)", data, key), key in present)
 
     def invalid(self, _, rule, data):
         self.assertEqual(judged(bytes.fromhex(data)), int(rule or 0))
+        self.assertTrue(self.refused(bytes.fromhex(data)))
 
 
 if __name__ == "__main__":

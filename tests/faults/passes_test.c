@@ -98,7 +98,6 @@ static const struct pass {
     /* The keys are counted, then added. A set is put in one piece, then sorted; where keys have
      * been dropped because they came twice, others are looked for before. */
     {"SELECT bloom_agg(x) FROM n", 3 + 3},
-    {"SELECT bloom_agg(x, NULL, 0.01, 'classic') FROM n", 3 + 3},
     {"SELECT bloom_agg(x, 7100000) FROM n WHERE x < 9", 1},
     {"SELECT bloom_hashes(x) FROM n", 3 + 3},
     {"SELECT bloom_hashes(y) FROM (SELECT 1 AS y FROM n WHERE x <= 9000 UNION ALL SELECT x FROM n)",
@@ -187,16 +186,12 @@ static const char STATE[] =
 static const struct {
     const char *preparation, *sql;
 } COMMANDS[] = {
-    {TABLE("") GIVEN, "INSERT INTO seen(seen, key) SELECT 'merge', f FROM made"},
     {TABLE("") GIVEN FILLED, "INSERT INTO seen(seen, key) SELECT 'merge', f FROM made"},
-    {TABLE(""), "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(x) FROM n"},
     {TABLE("") FILLED, "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(x) FROM n"},
     {TABLE(", growth=error") FILLED,
      "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(x) FROM n"},
     {TABLE("") FILLED, "INSERT INTO seen(key) SELECT -x FROM n"},
-    {TABLE("") FILLED, "INSERT OR IGNORE INTO seen(key) SELECT x FROM n"},
     {TABLE(", layout=counting") FILLED, "DELETE FROM seen WHERE key IN (SELECT x FROM n)"},
-    {TABLE("") FILLED, "INSERT INTO seen(seen) VALUES ('clear')"},
     {TABLE(", generations=3") FILLED, "INSERT INTO seen(seen) VALUES ('clear')"},
     {TABLE("") FILLED, "SELECT info FROM seen"},
     {TABLE("") FILLED, "SELECT filter FROM seen"},

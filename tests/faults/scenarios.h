@@ -19,11 +19,10 @@ struct scenario {
     const char *question; /* one value that tells the state, or NULL when there is none */
 };
 
-/* What is not SQL: registering the extension anew; and checking the table seen, which SQLite does
- * from 3.44 on. */
+/* What is not SQL: registering the extension in another connection; and checking the table seen,
+ * which SQLite does from 3.44 on. */
 static const char REGISTER[] = "register";
 static const char VERIFY[] = "verify";
-static const char REGISTER_FIRST[] = "open and register"; /* another connection */
 
 #define TEN "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 10) "
 #define MORE "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 3000) "
@@ -69,23 +68,18 @@ static const char *const STATEMENTS[] = {
     "SELECT bloom_add(bloom_new(10, 0.01, 'key=url'), zeroblob(100))",
     "SELECT bloom_export(bloom_import(" GUAVA ", 'guava'), 'guava')",
     "SELECT bloom_add(bloom_import(" GO ", 'go'), 1)",
-    "SELECT bloom_new(10, 0.01, 'salt=0')",
     "SELECT bloom_import(zeroblob(5000), 'guava')",
     "SELECT bloom_export(bloom_new(10), 'guava')",
+    "SELECT bloom_check(zeroblob(5000), 1)",
     "SELECT bloom_check(bloom_new(10), zeroblob(5000))",
     "SELECT bloom_intersect(bloom_union(bloom_new(10), bloom_add(bloom_new(10), 1)), "
     "bloom_new(10))",
     "SELECT bloom_info(bloom_new(10)), bloom_count(bloom_new(10)), bloom_fpr(bloom_new(10))",
     "SELECT bloom_size(10), bloom_hash('a'), bloom_version()",
-    "SELECT bloom_new(1.5)",
-    "SELECT bloom_check(zeroblob(5000), 1)",
-    "SELECT bloom_check(5, zeroblob(5000))",
-    "SELECT bloom_check('a', bloom_new(10))",
     "SELECT key FROM bloom_list('a.txt')",
     "SELECT bloom_url(3279880203), bloom_url(zeroblob(5000))",
     "SELECT bloom_check(bloom_new(10, 0.01, 'key=url_nocase'), 'evil.example/' || "
     "hex(zeroblob(1000)))",
-    "SELECT bloom_agg('evil.example/' || hex(zeroblob(1000)), NULL, 0.01, 'key=url')",
     MORE "SELECT bloom_hashes(1), bloom_hashes(i) FROM c",
     "SELECT bloom_hashes('a', 'layout=counting')",
     "SELECT bloom_hashes('/path', 'key=url')",
@@ -93,21 +87,13 @@ static const char *const STATEMENTS[] = {
     "SELECT line, text FROM bloom_lines('a' || char(10) || 'b')",
     "SELECT * FROM bloom_lines(x'fffe6100')",
     "SELECT position, value FROM bloom_integers(zeroblob(24))",
-    "SELECT * FROM bloom_integers(x'00')",
-    "SELECT * FROM bloom_list(x'fffe61002e006200')",
     TEN "SELECT key, argument FROM c, bloom_url_keys(i || '/' || hex(zeroblob(1000)))",
     "SELECT * FROM bloom_url_keys",
     MANY "SELECT bloom_agg(i) FROM c",
-    TEN "SELECT bloom_agg(i % 3, NULL, 0.01, 'counting'), bloom_agg(i % 3, 5, 0.01, 'counting') "
-        "FROM c",
-    TEN "SELECT bloom_agg(i, NULL, 0.01, 'fuse') FROM c",
     MORE "SELECT bloom_agg(i, NULL, 0.01, 'fuse') FROM c",
     MORE "SELECT bloom_agg(i * i % 99991, NULL, NULL, 'bitmap') FROM c",
     "SELECT bloom_convert(bloom_remove(bloom_new(10, 0.01, 'counting'), 'a'), 'blocked'), "
     "bloom_convert(bloom_new(10), 'blocked')",
-    "SELECT bloom_remove(bloom_new(10), 'a')",
-    "SELECT bloom_convert(bloom_new(10), 'classic')",
-    "SELECT bloom_add(bloom_new(10, NULL, 'bitmap'), 10)",
     "SELECT bloom_agg(1e13, NULL, NULL, 'bitmap')",
     "SELECT key, rowid, filter FROM bloom_keys(bloom_new(9, NULL, 'bitmap')); SELECT key, rowid, "
     "filter FROM bloom_keys(bloom_add(bloom_new(9, NULL, 'bitmap'), 5)) WHERE key > '4'",
@@ -119,9 +105,7 @@ static const char *const STATEMENTS[] = {
 };
 
 static const struct scenario SCENARIOS[] = {
-    {"registering the extension anew", "", REGISTER,
-     "SELECT bloom_check(bloom_add(bloom_new(10), 'a'), 'a')"},
-    {"the first registration", "", REGISTER_FIRST, NULL},
+    {"registering the extension", "", REGISTER, NULL},
     {"bloom_check of text in UTF-16",
      "PRAGMA encoding='UTF-16'; CREATE TABLE t(x); INSERT INTO t VALUES ('abc')",
      "SELECT bloom_check(bloom_new(10), x), bloom_hash(x) FROM t", "SELECT x FROM t"},
@@ -202,8 +186,6 @@ static const struct scenario SCENARIOS[] = {
      TABLE_STATE},
     {"what a forgotten generation has left overwritten for the first time", AGED_ANEW,
      "INSERT OR IGNORE INTO seen(key) VALUES ('c')", TABLE_STATE},
-    {"further layers of a forgotten generation taken over", AGED,
-     TEN "INSERT INTO seen(key) SELECT i || 'x' FROM c", TABLE_STATE},
     {"a filter table with generations described and merged into", AGED,
      "SELECT info, (SELECT count(*) FROM seen('a')) FROM seen; INSERT INTO seen(seen, key) VALUES "
      "('merge', bloom_add(bloom_new(8, 0.0045), 'c'))",
@@ -215,21 +197,17 @@ static const struct scenario SCENARIOS[] = {
      TABLE_STATE},
     {"a filter table with generations cleared", AGED, "INSERT INTO seen(seen) VALUES ('clear')",
      TABLE_STATE},
+    {"a filter table cleared after a rollback to a savepoint", TABLE_ANEW,
+     "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO "
+     "seen(seen) VALUES ('clear'); COMMIT",
+     TABLE_STATE},
     {"a filter table cleared and filled", TABLE,
      "BEGIN; INSERT INTO seen(seen) VALUES ('clear'); INSERT INTO seen(key) VALUES ('d'); COMMIT",
-     TABLE_STATE},
-    {"a filter table filled with what is not in it",
-     TABLE "CREATE TABLE urls(u); INSERT INTO urls VALUES ('a'), ('d')",
-     "INSERT INTO seen(key) SELECT u FROM urls WHERE NOT EXISTS (SELECT 1 FROM seen WHERE key = u)",
      TABLE_STATE},
     {"a filter table described for the first time", TABLE_ANEW, "SELECT info, filter FROM seen",
      TABLE_STATE},
     {"a filter table merged into for the first time", TABLE_ANEW,
      "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.009), 'c'))",
-     TABLE_STATE},
-    {"a filter table cleared after a rollback to a savepoint", TABLE_ANEW,
-     "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO "
-     "seen(seen) VALUES ('clear'); COMMIT",
      TABLE_STATE},
     {"a set of hashes into a filter table", TABLE,
      TEN "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(i) FROM c", TABLE_STATE},
@@ -253,8 +231,6 @@ static const struct scenario SCENARIOS[] = {
      "BEGIN; INSERT INTO seen(key) VALUES ('c'); PRAGMA writable_schema = RESET; "
      "ALTER TABLE seen RENAME TO other; COMMIT",
      "SELECT group_concat(name) FROM sqlite_master WHERE name LIKE '%_data'"},
-    {"a filter table in a file asked and filled", IN_FILE TABLE,
-     "SELECT 1 FROM seen WHERE key = 'a'; INSERT INTO seen(key) VALUES ('c')", TABLE_STATE},
     {"a filter table in a file asked for the first time", IN_FILE TABLE_ANEW,
      "SELECT 1 FROM seen WHERE key = 'a'", TABLE_STATE},
     {"a filter table checked", TABLE, VERIFY, TABLE_STATE},
@@ -266,12 +242,6 @@ static const struct scenario SCENARIOS[] = {
      "SELECT count(*) FROM seen_data"},
     {"the error of a filter table without its shadow table", TABLE_ANEW "DROP TABLE seen_data",
      "SELECT info FROM seen", "SELECT count(*) FROM sqlite_master"},
-    {"the error of a filter table without a column",
-     TABLE_ANEW "ALTER TABLE seen_data RENAME COLUMN data TO bytes", "SELECT info FROM seen",
-     "SELECT count(*) FROM seen_data"},
-    {"a filter table filled and renamed in one transaction", TABLE,
-     "BEGIN; INSERT INTO seen(key) VALUES ('c'); ALTER TABLE seen RENAME TO other; COMMIT",
-     "SELECT group_concat(name) FROM sqlite_master WHERE name LIKE '%_data'"},
     {"a filter table dropped", TABLE, "DROP TABLE seen",
      "SELECT count(*) FROM sqlite_master WHERE name LIKE 'seen%'"},
     {"the errors of a filter table", TABLE, "DELETE FROM seen WHERE key = 'a'", TABLE_STATE},
@@ -317,9 +287,7 @@ static int verify(sqlite3 *connection) {
 
 static int run(const struct scenario *scenario, sqlite3 *database) {
     char *error = NULL;
-    if (scenario->attempt == REGISTER)
-        return sqlite3_bloom_init(database, NULL, NULL);
-    if (scenario->attempt == REGISTER_FIRST) {
+    if (scenario->attempt == REGISTER) {
         sqlite3 *other;
         int code = sqlite3_open(":memory:", &other);
         if (code == SQLITE_OK)
@@ -524,7 +492,7 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
  * Registering runs no statement. */
 static void check_tally(const struct scenario *scenario, const struct fault *fault, long failed,
                         long refused) {
-    const bool runs = scenario->attempt != REGISTER && scenario->attempt != REGISTER_FIRST;
+    const bool runs = scenario->attempt != REGISTER;
     const bool too_few = runs && (failed == 0 || (fault->meets == FAULT_REFUSED && refused == 0));
     if (fault->meets == FAULT_AT_PLACES ? failed != places.chosen
                                         : fault->meets != FAULT_NOWHERE && too_few) {

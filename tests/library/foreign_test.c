@@ -1,6 +1,5 @@
-/* The layouts of other systems: their sizes, as their own libraries computed them, the arithmetic
- * for these, and the largest filters. Their hashes and bits are in vectors_test.c and
- * kernel_test.c, their files and more of their answers in tests/exchange. */
+/* The layouts of other systems: the arithmetic for their sizes, and the largest filters. What is
+ * smaller, tests/exchange and format_test.py hold against the libraries and the formulas. */
 #include "library_test.h"
 
 #include "filter/layouts/classic.h"
@@ -9,46 +8,6 @@
 
 #include <float.h>
 #include <math.h>
-
-static const struct bloom_layout *const FOREIGN[] = {
-    &bloom_layout_spark1,     &bloom_layout_spark2,        &bloom_layout_dcso,
-    &bloom_layout_go,         &bloom_layout_parquet,       &bloom_layout_parquet_int32,
-    &bloom_layout_redisbloom, &bloom_layout_classic_utf16,
-};
-
-static void numbers(void) {
-    static const struct {
-        const char *layout;
-        unsigned number, hashing;
-        const char *hashing_name;
-    } table[] = {
-        {"spark1", 7, 4, "spark"},
-        {"spark2", 8, 4, "spark"},
-        {"dcso", 9, 5, "fnv"},
-        {"go", 10, 6, "murmur3-twice"},
-        {"parquet", 11, 7, "xxh64"},
-        {"parquet-int32", 11, 8, "xxh64-int32"},
-        {"redisbloom", 12, 9, "murmur2"},
-        {"classic-utf16", 2, 3, "utf16"},
-    };
-    assert_int_equal(COUNT_OF(table), COUNT_OF(FOREIGN));
-    for (size_t i = 0; i < COUNT_OF(table); i++) {
-        const struct bloom_layout *layout =
-            bloom_layout_by_name(table[i].layout, strlen(table[i].layout));
-        assert_ptr_equal(layout, FOREIGN[i]);
-        assert_ptr_equal(bloom_layout_by_numbers(table[i].number, table[i].hashing), layout);
-        assert_null(bloom_layout_by_numbers(table[i].number, 200));
-        assert_int_equal(layout->hashing->number, table[i].hashing);
-        assert_string_equal(layout->hashing->name, table[i].hashing_name);
-    }
-    assert_ptr_equal(bloom_layout_by_name("CLASSICAL", 7), &bloom_layout_classic);
-    assert_null(bloom_layout_by_name("CLASSICAL", 9));
-    assert_null(bloom_layout_by_name("classic\0", 8));
-    assert_null(bloom_layout_by_name("\xe3lassic", 7));
-    assert_null(bloom_layout_by_name(NULL, 0));
-    assert_null(bloom_layout_by_numbers(7, 1));
-    assert_null(bloom_layout_by_numbers(1, 4));
-}
 
 /* Whatever room there is for it. */
 static void list_of_names(void) {
@@ -62,89 +21,6 @@ static void list_of_names(void) {
         assert_non_null(memchr(room, '\0', size));
         assert_memory_equal(room, text, strlen(room));
         free(room);
-    }
-}
-
-/* Keys that are in, of which one word is the largest there is, and others. */
-static void many_keys_at_once(void) {
-    enum { KEYS = 200 };
-    for (size_t i = 0; i < COUNT_OF(FOREIGN); i++) {
-        const struct bloom_layout *layout = FOREIGN[i];
-        const size_t width = layout->hash_words;
-        const struct bloom_shape shape = sized_shape(layout, 100, 0.1);
-        uint64_t *words = random_words(KEYS * width, i);
-        uint8_t found[KEYS], *payload = empty_payload(&shape);
-        size_t yes = 0;
-        words[0] = UINT64_MAX;
-        layout->add(&shape, payload, words, KEYS / 2);
-        memset(found, 7, sizeof found);
-        bloom_check_many(&shape, payload, words, KEYS, found);
-        for (size_t key = 0; key < KEYS; key++) {
-            assert_int_equal(found[key], layout->check(&shape, payload, words + key * width));
-            assert_true(found[key] == 1 || (found[key] == 0 && key >= KEYS / 2));
-            yes += found[key];
-        }
-        assert_true(yes < KEYS * 3 / 4);
-        free(payload);
-        free(words);
-    }
-}
-
-static void parquet_estimates(void) {
-    struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256 * 64};
-    uint8_t *payload = empty_payload(&shape);
-    struct bloom_estimate estimate = bloom_layout_parquet.estimate(&shape, payload);
-    assert_true(estimate.ones == 0 && estimate.count == 0 && estimate.rate == 0);
-    uint64_t random = 8, found = 0;
-    enum { KEYS = 1500, ASKED = 200000 };
-    for (unsigned i = 0; i < KEYS; i++) {
-        uint64_t word = random_next(&random);
-        bloom_layout_parquet.add(&shape, payload, &word, 1);
-    }
-    estimate = bloom_layout_parquet.estimate(&shape, payload);
-    for (unsigned i = 0; i < ASKED; i++) {
-        uint64_t word = random_next(&random);
-        found += bloom_layout_parquet.check(&shape, payload, &word);
-    }
-    assert_near(estimate.count, KEYS, 40, "keys");
-    assert_near((double)found / ASKED, estimate.rate, 0.002, "rate");
-    memset(payload, 0xff, (size_t)bloom_payload_bytes(&shape));
-    estimate = bloom_layout_parquet.estimate(&shape, payload);
-    assert_true(isinf(estimate.count) && estimate.rate == 1);
-    free(payload);
-}
-
-/* m and k as the libraries themselves computed them; for n above 20 million, whose filters were not
- * allocated, as their formulas give them in IEEE doubles. Smaller ones: tests/exchange. */
-static void sizes(void) {
-    static const struct {
-        const struct bloom_layout *layout;
-        uint64_t capacity;
-        double rate;
-        uint64_t bits;
-        uint32_t probes;
-    } SIZES[] = {
-        {&bloom_layout_go, 1000000, 0.01, 9585059, 7},
-        {&bloom_layout_go, 3000000, 0.25, 8656171, 3},
-        {&bloom_layout_dcso, 1000000, 0.01, 9585058, 7},
-        {&bloom_layout_dcso, 3000000, 0.25, 8656170, 2},
-        {&bloom_layout_spark1, 1000000, 1e-06, 28755200, 20},
-        {&bloom_layout_spark1, 20000000, 0.003, 241819456, 8},
-        {&bloom_layout_spark2, 3000000, 0.25, 8656192, 2},
-        {&bloom_layout_go, 123456789012, 0.001, 1775010794644, 10},
-        {&bloom_layout_dcso, 123456789012, 0.001, 1775010794643, 10},
-        {&bloom_layout_go, 1099511627776, 1e-09, 47424974124723, 30},
-        {&bloom_layout_dcso, 1000000000000, 0.37, 2069405841032, 2},
-        {&bloom_layout_redisbloom, 1000000, 0.01, 11027776, 8},
-        {&bloom_layout_redisbloom, 3000000, 0.25, 12984256, 4},
-        {&bloom_layout_redisbloom, 123456789012, 0.001, 1953121291968, 11},
-        {&bloom_layout_redisbloom, 1099511627776, 1e-09, 49011234097536, 31},
-    };
-    for (size_t i = 0; i < COUNT_OF(SIZES); i++) {
-        const struct bloom_shape shape =
-            sized_shape(SIZES[i].layout, SIZES[i].capacity, SIZES[i].rate);
-        assert_same(shape.bits, SIZES[i].bits, SIZES[i].layout->name);
-        assert_same(shape.probes, SIZES[i].probes, SIZES[i].layout->name);
     }
 }
 
@@ -290,11 +166,7 @@ static void largest_of_each_format(void) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST("Layouts and hashings have the numbers that files are full of", numbers),
         TEST("The list of layouts fits in any room", list_of_names),
-        TEST("Many keys are answered as one by one", many_keys_at_once),
-        TEST("Estimates of layout parquet are right", parquet_estimates),
-        TEST("Sizes are those of the libraries", sizes),
         TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
         TEST("Rounded functions are those of the C library", rounded_functions),
         TEST("Rounded arithmetic at its ends", rounded_edges),

@@ -1,7 +1,7 @@
 /* The hash is MurmurHash3 x64 128 to the last bit, for every length and alignment: if it changed,
  * stored filters would answer falsely. It is held against libmurmurhash, an implementation by
  * somebody else, after that one has been held against the value published with the algorithm. How
- * numbers become keys is in vectors_test.c and format_test.py. */
+ * numbers become keys is in format_test.py. */
 #include "library_test.h"
 
 #include "shorthand.h"

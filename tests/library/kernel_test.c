@@ -5,7 +5,6 @@
 #include "library_test.h"
 
 #include "filter/layouts/kernels/kernel.h"
-#include "inverse_hash.h"
 #include "shapes.h"
 
 #include <sys/wait.h>
@@ -24,11 +23,6 @@ static unsigned naive_probe(uint64_t value, uint32_t i) {
     for (; i >= 7; i -= 7)
         word = (word ^ word >> 32) * UINT64_C(0x9e3779b97f4a7c15);
     return (unsigned)(word >> (55 - 9 * i) & 511);
-}
-
-/* The value whose first probe word is that. */
-static uint64_t value_of_word(uint64_t word) {
-    return (word - UINT64_C(0xb504f333f9de6485)) * reciprocal(UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static bool naive_check(const uint8_t *block, uint64_t value, uint32_t probes) {
@@ -122,36 +116,6 @@ static void batches(void) {
     with_each(bloom_blocked_kernels, "blocked", compare_batches);
 }
 
-static void compare_each_bit(const struct bloom_kernel *kernel) {
-    uint64_t random = 2;
-    uint8_t *block = allocate_exactly(BLOOM_BLOCK_BYTES);
-    for (unsigned round = 0; round < 10; round++)
-        for (unsigned bit = 0; bit < BLOOM_BLOCK_BITS; bit++) {
-            uint64_t value = random_next(&random);
-            struct bloom_shape shape =
-                shape_of_blocks(1 + (uint32_t)random_below(&random, PROBES_MOST), 1);
-            /* A full block but for one bit: no unless one of the probes is that bit. */
-            memset(block, 0xff, BLOOM_BLOCK_BYTES);
-            block[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            assert_int_equal(kernel->check_block(&shape, block, &value),
-                             naive_check(block, value, shape.probes));
-            /* An empty block but for one bit. */
-            uint64_t one = value_of_word((uint64_t)bit << 55);
-            uint64_t other = value_of_word(((uint64_t)bit ^ 1) << 55);
-            shape.probes = 1;
-            memset(block, 0, BLOOM_BLOCK_BYTES);
-            block[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            assert_int_equal(naive_probe(one, 0), bit);
-            assert_int_equal(kernel->check_block(&shape, block, &one), 1);
-            assert_int_equal(kernel->check_block(&shape, block, &other), 0);
-        }
-    free(block);
-}
-
-static void each_bit(void) {
-    with_each(bloom_blocked_kernels, "blocked", compare_each_bit);
-}
-
 /* ---- Counting: a block of 512 counters of four bits ---- */
 
 enum { COUNTERS = BLOOM_BLOCK_BITS, COUNTING_BYTES = COUNTERS / 2 };
@@ -188,27 +152,8 @@ static void compare_counters(const struct bloom_kernel *kernel) {
         }
 }
 
-/* A block of zeros but for one counter, of every place and value: found by the key whose only probe
- * it is, and not by the one of the counter beside it. */
-static void compare_each_counter(const struct bloom_kernel *kernel) {
-    uint8_t *block = allocate_exactly(COUNTING_BYTES);
-    const struct bloom_shape shape = counting_shape(1);
-    for (unsigned counter = 0; counter < COUNTERS; counter++) {
-        uint64_t one = value_of_word((uint64_t)counter << 55);
-        uint64_t other = value_of_word(((uint64_t)counter ^ 1) << 55);
-        for (unsigned value = 0; value < 16; value++) {
-            set_counter(block, counter, value);
-            assert_int_equal(kernel->check_block(&shape, block, &one), value > 0);
-            assert_int_equal(kernel->check_block(&shape, block, &other), 0);
-        }
-        set_counter(block, counter, 0);
-    }
-    free(block);
-}
-
 static void counting(void) {
     with_each(bloom_counting_kernels, "counting", compare_counters);
-    with_each(bloom_counting_kernels, "counting", compare_each_counter);
 }
 
 /* ---- Parquet: a block of eight words of 32 bits, with a bit of a key in each ---- */
@@ -306,7 +251,6 @@ int main(void) {
         TEST("Kernels run on the processors that have their instructions",
              kernels_are_those_of_the_processor),
         TEST("Every kernel adds and checks batches of every length, bit for bit", batches),
-        TEST("Every kernel looks at exactly the right bits", each_bit),
         TEST("Every kernel of counting looks at exactly the right counters", counting),
         TEST("Every kernel of parquet looks at exactly the right bits", parquet),
     };

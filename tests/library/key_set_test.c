@@ -1,5 +1,5 @@
 /* A key set counts exactly, loses nothing and leaks nothing, whatever is added and whichever
- * allocation fails. The truth is computed by sorting. */
+ * allocation fails. The truth is computed by sorting. Interrupts: passes_test.c. */
 #include "inverse_hash.h"
 #include "library_test.h"
 
@@ -7,16 +7,11 @@
 #include "shapes.h"
 
 static struct test_memory memory;
-static struct test_questions questions;
 static const struct bloom_memory MEMORY = {test_allocate, test_release, NULL, &memory};
 
 static struct bloom_key_set new_set(const struct bloom_layout *layout) {
     memory = (struct test_memory){0};
-    questions = (struct test_questions){0};
-    return (struct bloom_key_set){.layout = layout,
-                                  .memory = &MEMORY,
-                                  .interrupted = test_is_stopped,
-                                  .argument = &questions};
+    return (struct bloom_key_set){.layout = layout, .memory = &MEMORY};
 }
 
 static void end_set(struct bloom_key_set *set) {
@@ -134,8 +129,7 @@ static struct bloom_hash key_of(int family, uint64_t i) {
 
 /* Around every change of what a set is made of; all keys distinct, each twice, or all equal. */
 static void families_are_counted(void) {
-    static const size_t COUNTS[] = {0,    1,    2,    3,    16,   17,   600,  2048,
-                                    2049, 4095, 4096, 4097, 4098, 8193, 20000};
+    static const size_t COUNTS[] = {0, 1, 2, 17, 2048, 2049, 4095, 4096, 4097, 4098, 20000};
     struct bloom_hash *keys = repeated_keys(20000, 1);
     for (int family = 0; family < FAMILIES; family++)
         for (size_t i = 0; i < COUNT_OF(COUNTS); i++)
@@ -270,42 +264,7 @@ static void chosen_keys_do_not_pile_up(void) {
     free(keys);
 }
 
-/* ---- Interruption ---- */
-
-static void interruptions(void) {
-    static const size_t COUNTS[] = {60000, 200000};
-    struct bloom_shape shape = {.layout = &bloom_layout_blocked, .probes = 5, .bits = 1 << 20};
-    uint8_t *payload = empty_payload(&shape);
-    for (size_t i = 0; i < COUNT_OF(COUNTS); i++) {
-        struct bloom_hash *keys = repeated_keys(COUNTS[i], COUNTS[i]);
-        struct bloom_key_set set = new_set(&bloom_layout_blocked);
-        uint64_t left;
-        add_all(&set, keys, COUNTS[i]);
-        /* Asked regularly: at least once for every 60,000 keys, and not for each few. */
-        questions.asked = 0;
-        assert_settles_to(&set, COUNTS[i]);
-        const unsigned asked = questions.asked;
-        assert_in_range(asked, COUNTS[i] / 60000, COUNTS[i] / 10000);
-        questions.asked = 0;
-        assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
-        assert_int_equal(questions.asked, asked);
-        /* Each of the questions ends the work, which begins again as if nothing had happened. */
-        for (unsigned at = 1; at <= asked; at++) {
-            questions = (struct test_questions){.yes_at = at};
-            assert_int_equal(bloom_key_set_settle(&set, &left), BLOOM_BUILD_INTERRUPTED);
-            assert_int_equal(questions.asked, at);
-            questions.asked = 0;
-            assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILD_INTERRUPTED);
-            assert_int_equal(questions.asked, at);
-        }
-        questions.yes_at = 0;
-        assert_builds(&set, keys, COUNTS[i]);
-        assert_settles_to(&set, COUNTS[i]);
-        end_set(&set);
-        free(keys);
-    }
-    free(payload);
-}
+/* ---- Hashes, sorted ---- */
 
 /* The distinct first words of keys, ascending. */
 static void assert_sorts(const struct bloom_key_set *set, const struct bloom_hash *keys,
@@ -322,7 +281,7 @@ static void assert_sorts(const struct bloom_key_set *set, const struct bloom_has
 }
 
 /* From no key to many; each third is there twice, and of some the upper half is alike. Each
- * question may end it, and each allocation fail. */
+ * allocation may fail. */
 static void sorted_hashes(void) {
     static const size_t COUNTS[] = {0, 1, 2, 25, 1000, 16384, 16385, 70000};
     for (size_t i = 0; i < COUNT_OF(COUNTS); i++) {
@@ -336,17 +295,8 @@ static void sorted_hashes(void) {
                 keys[key].words[0] = UINT64_C(0x1234567800000000) | (key * 7919 & 0xffff);
         add_all(&set, keys, COUNTS[i]);
         const uint64_t before = memory.allocations;
-        questions.asked = 0;
         assert_sorts(&set, keys, COUNTS[i]);
-        const unsigned asked = questions.asked;
         const uint64_t needed = memory.allocations - before;
-        assert_true(COUNTS[i] < 70000 || asked >= 2);
-        for (unsigned at = 1; at <= asked; at++) {
-            questions = (struct test_questions){.yes_at = at};
-            assert_int_equal(bloom_hashes_sort(&hashes, &set), BLOOM_BUILD_INTERRUPTED);
-            assert_null(hashes.hashes);
-        }
-        questions.yes_at = 0;
         for (uint64_t failing = 1; failing <= needed; failing += 1 + needed / 20) {
             memory.fails_from = memory.fails_to = memory.allocations + failing;
             assert_int_equal(bloom_hashes_sort(&hashes, &set), BLOOM_BUILD_NO_MEMORY);
@@ -360,107 +310,63 @@ static void sorted_hashes(void) {
 
 /* ---- Failing memory ---- */
 
-/* Adds keys while one allocation fails; a refused key is tried again once there is memory. Returns
- * the number of failures met. */
-static unsigned add_with_failure(const struct bloom_layout *layout, const struct bloom_hash *keys,
-                                 size_t count, uint64_t distinct, uint64_t failing, bool build) {
+/* Adds keys while allocations fail, from one to another. A refused key is tried again, and after
+ * ten refusals there is memory. Returns how often it failed. */
+static unsigned add_with_failures(const struct bloom_layout *layout, const struct bloom_hash *keys,
+                                  size_t count, uint64_t distinct, uint64_t from, uint64_t to) {
     struct bloom_key_set set = new_set(layout);
+    const bool builds = from % 32 == 1;
     unsigned failures = 0;
     uint64_t left;
-    memory.fails_from = memory.fails_to = failing;
-    for (size_t i = 0; i < count; i++) {
-        if (bloom_key_set_add(&set, keys[i].words))
-            continue;
-        failures++;
-        /* Refused: what was there before still is. */
-        if (build)
-            assert_builds(&set, keys, i);
-        if (failing % 2 == 0)
-            assert_settles_to(&set, i < distinct ? i : distinct);
-        assert_true(bloom_key_set_add(&set, keys[i].words));
-    }
+    memory.fails_from = from;
+    memory.fails_to = to;
+    for (size_t i = 0; i < count; i++)
+        while (!bloom_key_set_add(&set, keys[i].words)) {
+            /* What was there before still is. */
+            if (builds)
+                assert_builds(&set, keys, i);
+            if (++failures == 10)
+                memory.fails_to = 0;
+            if (from % 2 == 0 && memory.fails_to <= from)
+                assert_settles_to(&set, i < distinct ? i : distinct);
+        }
     failures += bloom_key_set_settle(&set, &left) == BLOOM_BUILD_NO_MEMORY;
+    memory.fails_to = 0;
     assert_settles_to(&set, distinct);
-    if (build)
+    if (builds)
         assert_builds(&set, keys, count);
     end_set(&set);
     return failures;
 }
 
-/* Lets every allocation fail in turn, those of settling at the end included; of the many of keys
- * that come several times, in partitions, a sample. */
-static void each_allocation_fails_once(void) {
+/* Every allocation fails in turn, alone and with all that follow, those of settling at the end
+ * included; of many a sample. Hashes that begin with the same bits are in one partition. */
+static void allocations_fail(void) {
     static const struct {
         size_t count, distinct;
         uint64_t step;
-    } SETS[] = {{1, 1, 1}, {100, 100, 1}, {2000, 2000, 1}, {5000, 5000, 3}, {60000, 12000, 97}};
+        bool crowded; /* in one partition */
+    } SETS[] = {{1, 1, 1, false},
+                {2000, 2000, 1, false},
+                {5000, 5000, 3, false},
+                {60000, 12000, 97, false},
+                {4 * 4096 + 1, 4 * 4096 + 1, 5, true}};
     for (size_t i = 0; i < COUNT_OF(SETS) * COUNT_OF(BOTH); i++) {
         const struct bloom_layout *layout = BOTH[i % COUNT_OF(BOTH)];
         const size_t row = i / COUNT_OF(BOTH), count = SETS[row].count;
         const uint64_t distinct = SETS[row].distinct;
         struct bloom_hash *keys = repeated_keys(count, distinct);
-        assert_int_equal(add_with_failure(layout, keys, count, distinct, 0, true), 0);
+        for (size_t key = 0; key < count && SETS[row].crowded; key++)
+            keys[key].words[0] >>= 9;
+        assert_int_equal(add_with_failures(layout, keys, count, distinct, 0, 0), 0);
         const uint64_t all = memory.allocations;
         assert_true(all > 0);
-        for (uint64_t failing = 1; failing <= all; failing += SETS[row].step)
-            assert_int_equal(
-                add_with_failure(layout, keys, count, distinct, failing, failing % 32 == 1), 1);
+        for (uint64_t from = 1; from <= all; from += SETS[row].step) {
+            assert_int_equal(add_with_failures(layout, keys, count, distinct, from, from), 1);
+            assert_true(add_with_failures(layout, keys, count, distinct, from, UINT64_MAX) >= 1);
+        }
         free(keys);
     }
-}
-
-/* From some allocation on every one fails: keys are refused again and again, and none is lost. */
-static void memory_stays_short(void) {
-    enum { KEYS = 30000 };
-    struct bloom_hash *keys = repeated_keys(KEYS, KEYS), *kept = repeated_keys(KEYS, KEYS);
-    for (size_t i = 0; i < COUNT_OF(BOTH); i++)
-        for (uint64_t from = 1; from < 900; from += 122) {
-            struct bloom_key_set set = new_set(BOTH[i]);
-            size_t held = 0;
-            unsigned refused = 0;
-            memory.fails_from = from;
-            memory.fails_to = UINT64_MAX;
-            for (size_t key = 0; key < KEYS && refused < 10; key++)
-                if (bloom_key_set_add(&set, keys[key].words))
-                    kept[held++] = keys[key];
-                else
-                    refused++;
-            memory.fails_to = 0;
-            assert_builds(&set, kept, held);
-            assert_settles_to(&set, held);
-            assert_builds(&set, kept, held);
-            add_all(&set, &(struct bloom_hash){{1, 1}}, 1);
-            assert_settles_to(&set, held + 1);
-            end_set(&set);
-        }
-    free(keys);
-    free(kept);
-}
-
-/* Hashes that all begin with the same bits are in one partition. What it takes to find its
- * duplicates then grows when keys are added, too, and not only at the end. */
-static void crowded_partition_runs_out_of_memory(void) {
-    /* The set looks for duplicates before key 4097 and, four times that, before key 16385, which
-     * still fits the last piece of memory: what is allocated for it is the larger table alone. */
-    enum { COUNT = 4 * 4096 };
-    struct bloom_hash *keys = repeated_keys(COUNT + 1, COUNT + 1);
-    struct bloom_key_set set = new_set(&bloom_layout_blocked);
-    for (size_t i = 0; i <= COUNT; i++)
-        keys[i].words[0] >>= 9;
-    add_all(&set, keys, COUNT);
-    const uint64_t before = memory.allocations;
-    memory.fails_from = before + 1;
-    memory.fails_to = UINT64_MAX;
-    assert_false(bloom_key_set_add(&set, keys[COUNT].words));
-    assert_false(bloom_key_set_add(&set, keys[COUNT].words));
-    assert_same(memory.allocations, before + 2, "allocations");
-    assert_builds(&set, keys, COUNT);
-    memory.fails_to = 0;
-    add_all(&set, keys + COUNT, 1);
-    assert_settles_to(&set, COUNT + 1);
-    assert_builds(&set, keys, COUNT + 1);
-    end_set(&set);
-    free(keys);
 }
 
 int main(void) {
@@ -471,13 +377,8 @@ int main(void) {
         TEST("Keys take a bounded amount of memory, repeated ones none", memory_is_bounded),
         TEST("A few keys take one small allocation", few_keys_take_few_bytes),
         TEST("Chosen keys do not pile up", chosen_keys_do_not_pile_up),
-        TEST("Settling and building can be interrupted and begun again", interruptions),
-        TEST("A set of hashes is sorted and distinct, and can be interrupted", sorted_hashes),
-        TEST("Each allocation may fail once, and nothing is lost or leaked",
-             each_allocation_fails_once),
-        TEST("Memory that stays short refuses keys and loses none", memory_stays_short),
-        TEST("A crowded partition that gets no memory refuses keys and loses none",
-             crowded_partition_runs_out_of_memory),
+        TEST("A set of hashes is sorted and distinct", sorted_hashes),
+        TEST("Allocations may fail, and nothing is lost or leaked", allocations_fail),
     };
     return cmocka_run_group_tests_name("key_set", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Layouts blocked, classic and counting at any address, with any number of keys, in blocks apart,
- * and what they tell of the keys in them. Their bits are in vectors_test.c and kernel_test.c. */
+/* Layouts at any address, with any number of keys, in blocks apart, and what they tell of the keys
+ * in them; counters stay within their bounds. Their bits: kernel_test.c and format_test.py. */
 #include "library_test.h"
 
 #include "filter/layout.h"
@@ -22,6 +22,12 @@ static uint64_t random_word(uint64_t *random) {
     return choice < COUNT_OF(edges) ? edges[choice] : random_next(random);
 }
 
+static const struct bloom_layout *const FOREIGN[] = {
+    &bloom_layout_spark1,     &bloom_layout_spark2,        &bloom_layout_dcso,
+    &bloom_layout_go,         &bloom_layout_parquet,       &bloom_layout_parquet_int32,
+    &bloom_layout_redisbloom, &bloom_layout_classic_utf16,
+};
+
 static const struct bloom_shape SHAPES[] = {
     {.layout = &bloom_layout_blocked, .probes = 1, .bits = BLOCK},
     {.layout = &bloom_layout_blocked, .probes = 6, .bits = 20 * BLOCK},
@@ -33,89 +39,83 @@ static const struct bloom_shape SHAPES[] = {
     {.layout = &bloom_layout_counting, .probes = 8, .bits = 19 * 4 * BLOCK},
 };
 
-static void any_address(void) {
-    enum { KEYS = 70 };
-    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
-        const struct bloom_shape *shape = &SHAPES[i];
-        size_t bytes = (size_t)bloom_payload_bytes(shape), width = shape->layout->hash_words;
-        uint64_t random = 4;
-        uint64_t values[2 * KEYS * 2];
-        for (size_t word = 0; word < COUNT_OF(values); word++)
-            values[word] = random_word(&random);
-        uint8_t *expected = empty_payload(shape);
-        uint8_t expected_found[2 * KEYS], found[2 * KEYS];
-        shape->layout->add(shape, expected, values, KEYS);
-        bloom_check_many(shape, expected, values, 2 * KEYS, expected_found);
-        struct bloom_estimate expected_estimate = shape->layout->estimate(shape, expected);
-        for (size_t offset = 0; offset < 20; offset++) {
-            uint8_t *memory = allocate_exactly(offset + bytes);
-            uint8_t *payload = memory + offset;
-            shape->layout->add(shape, payload, values, KEYS);
-            assert_memory_equal(payload, expected, bytes);
-            bloom_check_many(shape, payload, values, 2 * KEYS, found);
-            assert_memory_equal(found, expected_found, sizeof found);
-            for (size_t key = 0; key < 2 * KEYS; key++)
-                assert_int_equal(shape->layout->check(shape, payload, values + key * width),
-                                 found[key]);
-            struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
-            assert_same(estimate.ones, expected_estimate.ones, "ones");
-            if (shape->layout->repeats) {
-                uint8_t bits[19 * BLOOM_BLOCK_BYTES];
-                bloom_counting_convert(shape, payload, bits);
-                for (size_t key = 0; key < KEYS; key++)
-                    bloom_counting_remove(shape, payload, values + key);
-                assert_same(shape->layout->estimate(shape, payload).ones, 0, "ones left");
-                shape->layout->unite(payload, expected, bytes);
-                assert_memory_equal(payload, expected, bytes);
-            }
-            for (size_t before = 0; before < offset; before++)
-                assert_int_equal(memory[before], 0);
-            free(memory);
+/* Any number of keys at any address, each in memory of exact size. A third of the keys is added
+ * twice, and a third not at all. */
+static void add_and_check_many(const struct bloom_shape *shape) {
+    enum { KEYS = 160, ADDRESSES = 20 };
+    const struct bloom_layout *layout = shape->layout;
+    const size_t bytes = (size_t)bloom_payload_bytes(shape), width = layout->hash_words;
+    uint64_t random = 4;
+    for (size_t count = 0; count <= KEYS; count++) {
+        const size_t offset = count % ADDRESSES, in = count - count / 3;
+        uint64_t *words = random_words(count * width, count);
+        uint8_t *memory = allocate_exactly(offset + bytes), *payload = memory + offset;
+        uint8_t *found = allocate_exactly(count), *expected = empty_payload(shape);
+        for (size_t i = 0; i < count * width; i += 7)
+            words[i] = random_word(&random);
+        layout->add(shape, payload, words, in);
+        layout->add(shape, payload, words, count / 3);
+        for (size_t key = 0; key < in + count / 3; key++)
+            layout->add(shape, expected, words + (key < in ? key : key - in) * width, 1);
+        assert_memory_equal(payload, expected, bytes);
+        assert_same(layout->estimate(shape, payload).ones, layout->estimate(shape, expected).ones,
+                    "ones");
+        memset(found, 7, count);
+        bloom_check_many(shape, payload, words, count, found);
+        for (size_t key = 0; key < count; key++) {
+            assert_int_equal(found[key], layout->check(shape, payload, words + key * width));
+            assert_true(found[key] == 1 || (found[key] == 0 && key >= in));
         }
+        free(words);
+        free(memory);
+        free(found);
         free(expected);
     }
 }
 
-/* Memory of exact size for the keys and for the answers, too. */
-static void any_number_at_once(void) {
-    enum { KEYS = 200 };
-    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
-        const struct bloom_shape *shape = &SHAPES[i];
-        const size_t bytes = (size_t)bloom_payload_bytes(shape), width = shape->layout->hash_words;
-        for (size_t count = 0; count <= KEYS; count++) {
-            uint64_t *words = random_words(count * width, count);
-            uint8_t *found = allocate_exactly(count), *payload = empty_payload(shape),
-                    *expected = empty_payload(shape);
-            shape->layout->add(shape, payload, words, count);
-            bloom_check_many(shape, payload, words, count, found);
-            for (size_t key = 0; key < count; key++) {
-                assert_int_equal(found[key], 1);
-                shape->layout->add(shape, expected, words + key * width, 1);
-            }
-            assert_memory_equal(payload, expected, bytes);
-            free(words);
-            free(found);
-            free(payload);
-            free(expected);
-        }
+static void any_number_at_any_address(void) {
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++)
+        add_and_check_many(&SHAPES[i]);
+    for (size_t i = 0; i < COUNT_OF(FOREIGN); i++) {
+        const struct bloom_shape shape = sized_shape(FOREIGN[i], 100, 0.1);
+        add_and_check_many(&shape);
     }
 }
 
-/* What filter tables build upon, of every layout that has blocks. */
-static void blocks_of_every_layout(void) {
-    unsigned with_blocks = 0;
-    for (unsigned number = 0; number < 65536; number++) {
-        const struct bloom_layout *layout = bloom_layout_by_numbers(number >> 8, number & 255);
-        if (layout == NULL || layout->blocks == NULL)
-            continue;
-        with_blocks++;
-        uint32_t bytes = layout->blocks->bytes;
-        assert_true(bytes >= 64 && bytes <= BLOOM_BLOCK_BYTES_MAXIMUM &&
-                    (bytes & (bytes - 1)) == 0);
-        if (layout->repeats || layout->blocks->remove != NULL)
-            assert_int_equal(layout->hash_words, 1);
+/* ---- Counting ---- */
+
+/* Damaged bytes: a key has a probe twice at a counter of one. It goes to zero, and not below. */
+static void a_counter_at_zero_stays(void) {
+    const struct bloom_shape shape = shape_of(&bloom_layout_counting, 21, 4 * BLOCK);
+    uint64_t random = 4;
+    uint8_t *payload = empty_payload(&shape);
+    for (unsigned round = 0; round < 100; round++) {
+        uint64_t key = random_next(&random);
+        memset(payload, 0x11, 4 * BLOCK / 8);
+        bloom_counting_remove(&shape, payload, &key);
+        for (size_t i = 0; i < 4 * BLOCK / 8; i++)
+            assert_int_equal(payload[i] & 0xee, 0);
+        assert_int_equal(bloom_layout_counting.check(&shape, payload, &key), 0);
     }
-    assert_int_equal(with_blocks, 4); /* blocked and counting, each with murmur3 and siphash */
+    free(payload);
+}
+
+/* Every pair of counters, at even and at odd places. */
+static void union_adds_counters(void) {
+    enum { FULL = 15 };
+    uint8_t into[256], from[256];
+    for (unsigned a = 0; a <= FULL; a++)
+        for (unsigned b = 0; b <= FULL; b++) {
+            into[a * 16 + b] = (uint8_t)(a << 4 | b);
+            from[a * 16 + b] = (uint8_t)(b << 4 | (FULL - a));
+        }
+    bloom_layout_counting.unite(into, from, sizeof into);
+    for (unsigned a = 0; a <= FULL; a++)
+        for (unsigned b = 0; b <= FULL; b++) {
+            const unsigned high = a + b > FULL ? FULL : a + b,
+                           low = b + FULL - a > FULL ? FULL : b + FULL - a;
+            assert_int_equal(into[a * 16 + b], high << 4 | low);
+        }
 }
 
 /* Edges of estimates; format_test.py holds others against the formulas. */
@@ -194,33 +194,13 @@ static void blocks_apart(void) {
     }
 }
 
-static void missing_blocks_count_as_empty(void) {
-    struct bloom_shape shape = shape_of(&bloom_layout_blocked, 6, 100 * BLOCK);
-    uint8_t *whole = empty_payload(&shape);
-    struct bloom_tally tally = {0};
-    /* Keys of the first five blocks only. */
-    uint64_t random = 7;
-    for (unsigned key = 0; key < 100; key++) {
-        uint64_t value = random_below(&random, UINT64_MAX / 20);
-        bloom_layout_blocked.add(&shape, whole, &value, 1);
-    }
-    bloom_layout_blocked.blocks->tally(&tally, whole, 5);
-    struct bloom_estimate some = bloom_estimate_tally(&shape, &tally);
-    struct bloom_estimate all = bloom_layout_blocked.estimate(&shape, whole);
-    assert_true(some.ones > 400);
-    assert_same(some.ones, all.ones, "ones");
-    assert_true(some.count == all.count && some.rate == all.rate);
-    free(whole);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST("A payload may lie at any address and is never left", any_address),
-        TEST("Any number of keys may be added and checked at once", any_number_at_once),
-        TEST("Blocks are of the sizes that filter tables can have", blocks_of_every_layout),
+        TEST("Any number of keys at any address is added and checked", any_number_at_any_address),
+        TEST("A counter of zero stays", a_counter_at_zero_stays),
+        TEST("A union adds counters up to fifteen", union_adds_counters),
         TEST("An empty filter has no keys, a full one infinitely many", estimates_at_the_ends),
         TEST("Blocks kept apart are those of the whole", blocks_apart),
-        TEST("Blocks that are nowhere count as empty", missing_blocks_count_as_empty),
     };
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What the tests of the filter library share: cmocka, reproducible random numbers, bytes as text,
- * memory of exact size, memory that fails, questions whether to stop. */
+/* What the tests of the filter library share: cmocka, reproducible random numbers, memory of exact
+ * size, memory that fails. */
 #ifndef LIBRARY_TEST_H
 #define LIBRARY_TEST_H
 
@@ -112,36 +112,6 @@ static inline void test_release(void *context, void *memory) {
     test->pieces--;
     test->bytes -= bytes;
     free((uint8_t *)memory - SIZE_IN_FRONT);
-}
-
-/* Questions whether to stop: the answer is no, but to one of them yes. */
-struct test_questions {
-    unsigned asked, yes_at; /* its number, from 1 on; 0: none */
-};
-
-static inline bool test_is_stopped(void *questions) {
-    struct test_questions *test = questions;
-    return ++test->asked == test->yes_at;
-}
-
-/* Bytes against hexadecimal digits. */
-static inline void assert_bytes_are(const uint8_t *bytes, size_t length, const char *expected) {
-    char *text = malloc(2 * length + 1);
-    assert_non_null(text);
-    text[0] = '\0';
-    for (size_t i = 0; i < length; i++)
-        snprintf(text + 2 * i, 3, "%02x", (unsigned)bytes[i]);
-    assert_string_equal(text, expected);
-    free(text);
-}
-
-/* FNV-1a, 64 bits: pins contents too long to be written out, with a hash that is not the library's
- * own. */
-static inline uint64_t fingerprint(const uint8_t *bytes, size_t length) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
 }
 
 /* Fails with both numbers in decimal when they differ. */

@@ -144,59 +144,11 @@ static void many_fields(void) {
     free(bytes);
 }
 
-/* The steps to the end of a list of which a line ends at a place, with an entry behind it: "p" for
- * a pause, the line's number for an entry. */
-static const char *steps_to_the_end(uint8_t *bytes, size_t place, uint8_t filling) {
-    static char steps[20];
-    static const char REST[] = "\r\na.example\r\n#";
-    struct bloom_list *list = malloc(sizeof *list);
-    struct bloom_list_entry entry;
-    enum bloom_list_step step;
-    size_t count = 0;
-    assert_non_null(list);
-    memset(bytes, filling, place);
-    memcpy(bytes + place, REST, sizeof REST - 1);
-    assert_null(bloom_list_begin(list, bytes, place + sizeof REST - 1));
-    while ((step = bloom_list_next(list, &entry)) != BLOOM_LIST_END && count + 1 < sizeof steps)
-        steps[count++] = step == BLOOM_LIST_PAUSE ? 'p' : (char)('0' + entry.line);
-    steps[count] = '\0';
-    free(list);
-    return steps;
-}
-
-static void pauses(void) {
-    uint8_t *bytes = malloc(3 * BLOOM_LIST_STRETCH + 100);
-    assert_non_null(bytes);
-    for (size_t place = BLOOM_LIST_STRETCH - 13; place < BLOOM_LIST_STRETCH + 5; place++) {
-        bool is_whole = place + 2 + strlen("a.example") < BLOOM_LIST_STRETCH;
-        assert_string_equal(steps_to_the_end(bytes, place, ' '), is_whole ? "2" : "p2");
-        assert_string_equal(steps_to_the_end(bytes, place, 'x'),
-                            place < BLOOM_LIST_STRETCH ? "12" : "p12");
-    }
-    assert_string_equal(steps_to_the_end(bytes, 3 * BLOOM_LIST_STRETCH, ' '), "ppp2");
-    assert_string_equal(steps_to_the_end(bytes, 3 * BLOOM_LIST_STRETCH, 'x'), "ppp12");
-    free(bytes);
-}
-
-static void the_longest_line(void) {
-    unsigned entries;
-    uint8_t *bytes = malloc(BLOOM_LIST_LINE_MOST + 1);
-    assert_non_null(bytes);
-    memset(bytes, 0xff, BLOOM_LIST_LINE_MOST + 1);
-    memcpy(bytes, "a.b/", 4);
-    assert_int_equal(read_list(bytes, BLOOM_LIST_LINE_MOST, &entries), 1);
-    assert_int_equal(read_list(bytes, BLOOM_LIST_LINE_MOST + 1, &entries), 0);
-    assert_int_equal(entries, 1);
-    free(bytes);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
         TEST("A quarter of a megabyte of anything takes linear time", long_lists),
         TEST("Lines of many fields take linear time", many_fields),
-        TEST("What passes a megabyte without an entry pauses", pauses),
-        TEST("A line has 16384 bytes at most", the_longest_line),
     };
     return cmocka_run_group_tests_name("list", tests, NULL, NULL);
 }

@@ -85,10 +85,10 @@ static void memory_is_little_endian(void) {
     for (size_t offset = 0; offset < 8; offset++) {
         uint8_t *bytes = allocate_exactly(offset + 8);
         bloom_store64(bytes + offset, 0x8877665544332211);
-        assert_bytes_are(bytes + offset, 8, "1122334455667788");
+        assert_memory_equal(bytes + offset, "\x11\x22\x33\x44\x55\x66\x77\x88", 8);
         assert_same(bloom_load64(bytes + offset), 0x8877665544332211, "loaded");
         bloom_store32(bytes + offset, 0xf4f3f2f1);
-        assert_bytes_are(bytes + offset, 4, "f1f2f3f4");
+        assert_memory_equal(bytes + offset, "\xf1\xf2\xf3\xf4", 4);
         assert_same(bloom_load32(bytes + offset), 0xf4f3f2f1, "loaded");
         free(bytes);
     }

@@ -260,38 +260,6 @@ static void dots_at_each_place(void) {
         }
 }
 
-/* Hosts and folders, the most exact first, thirty at most. */
-static void keys(void) {
-    static const char *const EXAMPLES[][2] = {
-        {"a.b.c.d.e.f", "a.b.c.d.e.f/ b.c.d.e.f/ c.d.e.f/ d.e.f/ e.f/ "},
-        {"http://[2001:db8::1]/1/", "[2001:db8::1]/1/ [2001:db8::1]/ "},
-        {"host/a/b/c/d/e/f?g=/h/",
-         "host/a/b/c/d/e/f?g=/h/ host/a/b/c/d/e/f host/a/b/c/ host/a/b/ host/a/ host/ "},
-        {"host/a/b/c/", "host/a/b/c/ host/a/b/ host/a/ host/ "},
-        {"http://host/a/%252e./b", "host/b host/ "},
-        /* Shorter hosts that would be addresses. */
-        {"a.1.2.3.4", "a.1.2.3.4/ "},
-        {"a.b.1", "a.b.1/ b.1/ "},
-        {"a.b.0x1.2", "a.b.0x1.2/ b.0x1.2/ "},
-        {"http://a.b.c.d.e.f/1/2/3/4/5?6", NULL},
-    };
-    for (size_t i = 0; i < COUNT_OF(EXAMPLES); i++) {
-        struct parsed parsed = parse(EXAMPLES[i][0], strlen(EXAMPLES[i][0]));
-        struct bloom_url_key found[BLOOM_URL_KEYS_MOST];
-        char text[BLOOM_URL_KEYS_MOST * 40] = "";
-        unsigned count = bloom_url_keys(&parsed.url, (const uint8_t *)parsed.text, found);
-        for (unsigned j = 0; j < count; j++) {
-            strncat(text, parsed.text + found[j].start, found[j].length);
-            strcat(text, " ");
-        }
-        if (EXAMPLES[i][1] != NULL)
-            assert_string_equal(text, EXAMPLES[i][1]);
-        else
-            assert_int_equal(count, BLOOM_URL_KEYS_MOST);
-        free(parsed.text);
-    }
-}
-
 /* Properties that hold for any bytes. */
 static void check_properties(const uint8_t *bytes, size_t length) {
     struct parsed parsed = parse(bytes, length);
@@ -389,7 +357,6 @@ int main(void) {
         TEST("Zero bytes are bytes like others", bytes_that_end_strings),
         TEST("Every byte is told apart at every place", each_byte_at_each_place),
         TEST("Dots and double slashes are found at every place", dots_at_each_place),
-        TEST("Keys: hosts and folders, the most exact first, no key twice", keys),
         TEST("Every key is canonical and there once, whatever the bytes", random_bytes),
         TEST("A megabyte of anything takes linear time", megabytes),
     };

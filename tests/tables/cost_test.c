@@ -5,20 +5,11 @@
  *
  *     CASE='*add_all*' cost_test    the operations of this name, and what each cost
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "../library/library_test.h"
 
 #include "sqlite-bloom.h"
+
+#include <unistd.h>
 
 enum { OTHERS = 500, UNIT = 2000 };
 enum counter { BLOCKS, OPCODES, PAGES, FRAMES, ALLOCATIONS, COUNTERS };
@@ -165,7 +156,7 @@ static void run(sqlite3 *database, const char *format, unsigned number) {
 static void remove_file(const char *path) {
     char name[200];
     static const char *const ENDS[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS; i++) {
+    for (size_t i = 0; i < COUNT_OF(ENDS); i++) {
         snprintf(name, sizeof name, "%s%s", path, ENDS[i]);
         unlink(name);
     }
