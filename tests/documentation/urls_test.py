@@ -7,7 +7,7 @@ each URL, and the program makes the key of that: on the vectors of the page, on 
 those of the list in sql/data, on these after random changes, on code points, and on spellings that
 a browser opens or nearly opens. In `make long` ada-url, Node and, where it is installed, Chromium
 must open the same as whatwg-url. COUNT in the environment chooses how many spellings (make long
-takes 60,000, and a third of it of others), SEED which. The vectors hold without a parser, too; and
+takes 30,000, and a third of it of others), SEED which. The vectors hold without a parser, too; and
 what SQL does with the keys: the plan, and that it stops at the first hit. It needs apsw; what
 cannot be fetched is skipped and says so.
 """

@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -561,6 +562,18 @@ class Hosts(unittest.TestCase):
 
 
 class Memory(TableTest):
+    @unittest.skipUnless(pathlib.Path("/sys/kernel/mm/transparent_hugepage").exists(),
+                         "skipped: this system has no huge pages to ask for")
+    def test_a_pin_of_32_megabytes_asks_for_huge_pages(self):
+        connection = connect(":memory:")
+        for keys, asks in ((25_000_000, False), (27_500_000, True)):
+            cursor = connection.cursor()
+            cursor.execute("SELECT bloom_check((SELECT bloom_pin(bloom_new(?, 0.01))), 1)", (keys,))
+            self.assertEqual(next(cursor), (0,))
+            mapped = pathlib.Path("/proc/self/smaps").read_text(encoding="ascii", errors="replace")
+            self.assertEqual(re.search(r"^VmFlags:.* hg", mapped, re.MULTILINE) is not None, asks)
+            cursor.close(True)
+
     def test_a_long_key_that_was_asked_is_not_kept(self):
         used = either(apsw, "memory_used", "memoryused")
         connection = self.make(capacity=10)
