@@ -262,7 +262,7 @@ static int explain_no_handle(struct bloom_database *database, sqlite3_int64 id, 
     int code = bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &row);
     if (code == SQLITE_OK)
         code = bloom_database_end(database, BLOOM_READ_ROW, row ? failure : SQLITE_OK);
-    if (code == SQLITE_OK)
+    if (code == SQLITE_OK || code == SQLITE_NOMEM)
         sqlite3_free(bloom_database_message(database));
     return code;
 }
