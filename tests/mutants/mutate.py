@@ -1,6 +1,6 @@
 """Makes the mutants of a C source: one operator, bound, statement or pair of arguments changed.
 
-mutants_of(text) gives them as (kind, from, to, replacement): text[from:to] is to be replaced. It
+mutants_of(text) gives them as (from, to, replacement): text[from:to] is to be replaced. It
 knows the form that clang-format gives the sources, not C; what does not compile is for the compiler
 to find. Constants of tables, declarations and preprocessor lines are left alone, and whatever
 stands outside functions.
@@ -79,20 +79,20 @@ def mutants_of(text):
     for function in FUNCTION.finditer(code):
         start, end = function.span(1)
         for match in OPERATOR.finditer(code, start, end):
-            found += [("operator", *match.span(), other) for other in INSTEAD.get(match[0], ())]
+            found += [(*match.span(), other) for other in INSTEAD.get(match[0], ())]
         for match in NUMBER.finditer(code, start, end):
             number = int(match[0], 0)
-            found += [("bound", *match.span(), str(other))
-                      for other in (number + 1, number - 1) if other >= 0]
+            found += [(*match.span(), str(other)) for other in (number + 1, number - 1)
+                      if other >= 0]
         for match in CONDITION.finditer(code, start, end):
             span = match.end(), pieces(code, match.end())[-1]
-            found.append(("condition", *span, f"!({text[slice(*span)]})"))
+            found.append((*span, f"!({text[slice(*span)]})"))
         for span in statements(code, start, end):
-            found.append(("statement", *span, "\n" * text.count("\n", *span)))
+            found.append((*span, "\n" * text.count("\n", *span)))
         for match in CALL.finditer(code, start, end):
             ends = [match.end() - 1, *pieces(code, match.end())]
             for first, middle, last in zip(ends, ends[1:], ends[2:]):
                 left, right = text[first + 1:middle].strip(), text[middle + 1:last].strip()
                 if left != right:
-                    found.append(("arguments", first + 1, last, f"{right}, {left}"))
+                    found.append((first + 1, last, f"{right}, {left}"))
     return found
