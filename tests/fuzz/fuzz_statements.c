@@ -67,7 +67,7 @@ static void expression(struct source *source, int depth) {
     append(source, "))", call[0] == '(' ? 2 : 1);
 }
 
-/* In place of $ comes an expression, of @ the name of a filter table, and of # its hidden column. */
+/* In place of $ comes an expression, of @ a filter table, and of # its hidden column. */
 static const char *const STATEMENTS[] = {
     "SELECT $ FROM t",
     "SELECT $ FROM t GROUP BY i % 2",

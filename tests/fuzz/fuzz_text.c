@@ -1,6 +1,7 @@
-/* Arbitrary bytes as a URL and as a list, on the library floor. A URL's canonical text is printable,
- * not longer than promised, and canonical itself; so is each of its keys. A list's entries lie in
- * it, and each key is that of a URL, canonical, and one that a filter with key=url takes by itself.
+/* Arbitrary bytes as a URL and as a list, on the library floor. A URL's canonical text is
+ * printable, not longer than promised, and canonical itself; so is each of its keys. A list's
+ * entries lie in it, and each key is that of a URL, canonical, and one that a filter with key=url
+ * takes by itself.
  */
 #include "fuzz.h"
 
