@@ -30,7 +30,6 @@ import unittest
 
 import apsw
 
-import foreign_form
 from fetched import BUILD, Missing, fetched, module
 from foreign_form import LAYOUTS
 from foreign_test import EXPORT, IMPORT, TEXTS, WithExtension, without_counters
@@ -65,7 +64,7 @@ def encoded(key):
 
 
 class GoSide:
-    FIELDS = {"make": ("N", "P"), "form": ("To", "Filter"), "short": ("Words", "M", "K")}
+    FIELDS = {"make": ("N", "P"), "form": ("To", "Filter")}
 
     def __init__(self, program):
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -98,12 +97,12 @@ def mixed_keys(count, seed):
     return [0, 1, -1, 2**63 - 1, -2**63, *numbers, *text_keys(count, seed)]
 
 
-def guava_keys(funnel, count, seed):
-    return (foreign_form.guava_keys if seed == 1 else foreign_form.absent_keys)(funnel, count)
+def string_keys(count, seed):
+    return (["a\0b", "e\u0301", "\U0001f600"] + [f"{seed}: {i}" for i in range(count)])[:count]
 
 
-string_keys = functools.partial(guava_keys, "string")
-long_keys = functools.partial(guava_keys, "long")
+def long_keys(count, seed):
+    return ([-1, 2**63 - 1, -(2**63)] + [seed + 3 * i for i in range(count)])[:count]
 
 
 def bytes_keys(count, seed):
@@ -207,37 +206,12 @@ class Go(Sides, WithExtension):
                     self.assertEqual(self.value(IMPORT, data, "go"), filter_value)
             self.assertEqual(len(set(written.values())), 4)  # no m is whole words
 
-    def test_rows_that_grew(self):
-        """FromWithM with too few words: the row grows to the last bit that is set. It is read where
-        it has as many words as m."""
-        for m, words in ((100, 1), (128, 1), (1000, 1), (1000, 15), (1000, 0)):
-            keys = [f"{i}".encode() for i in range(m // 5)]
-            data = self.side.ask("short", "go", words, m, 3, keys=keys)
-            whole = self.value(f"SELECT bloom_agg(key, bloom_import(?1, 'go')) FROM "
-                               f"{self.keys(keys)}",
-                               struct.pack(">QQQ", m, 3, m) + bytes((m + 63) // 64 * 8))
-            last = max(bit for bit in range(m) if whole[64 + bit // 8] >> bit % 8 & 1)
-            row = max(64 * words, last + 1)
-            self.assertEqual(struct.unpack_from(">Q", data, 16)[0], row)
-            self.assertEqual((row + 63) // 64, (m + 63) // 64)
-            self.assertEqual(self.value(IMPORT, data, "go"), whole)
-
 
 class Guava(Sides, WithExtension):
     kinds = {"string:64": ("classic", string_keys), "string:32": ("classic32", string_keys),
              "long:64": ("classic", long_keys), "long:32": ("classic32", long_keys),
              "bytes:64": ("classic", bytes_keys), "chars:64": ("classic-utf16", string_keys)}
     library = staticmethod(guava)
-
-    def test_every_filter_that_is_accepted_here_is_one_to_guava(self):
-        generator = random.Random(4)
-        for k in (1, 2, 127, 128, 255):
-            for words in (1, 2, 33):
-                for strategy in (0, 1):
-                    data = struct.pack(">BBi", strategy, k, words) + generator.randbytes(8 * words)
-                    self.assertEqual(self.side.ask("put", "string:64", data), data)
-                    self.assertEqual(self.answers(self.value(IMPORT, data, "guava"), TEXTS),
-                                     self.side.ask("check", "string:64", data, keys=TEXTS))
 
 
 class FromPyPI(WithExtension):

@@ -10,6 +10,7 @@ What cannot be had is skipped and says so. SEED and COUNT choose the rules at ra
 import os
 import pathlib
 import random
+import re
 import shutil
 import socket
 import struct
@@ -59,33 +60,16 @@ class Adblock(WithLists):
                     rule, f"https://{host}{path}") else [])
 
     def test_examples(self):
-        self.check([
-            ("||evil.example^", "evil.example", "/"),
-            ("||evil.example/a/", "evil.example", "/a/"),
-            ("||evil.example^$third-party,script", "evil.example", "/"),
-            ("||evil.example^$domain=a.example", "evil.example", "/"),
-            ("||evil.example^$from=a.example", "evil.example", "/"),
-            ("||evil.example^$to=a.example", "evil.example", "/"),
-            ("||evil.example^$popup", "evil.example", "/"),
-            ("||evil.example^$popup,third-party", "evil.example", "/"),
-            ("||evil.example^$ipaddress=192.0.2.7", "evil.example", "/"),
-            ("||evil.example^$~third-party", "evil.example", "/"),
-            ("||evil.example^$domain=~a.example|~b.example", "evil.example", "/"),
-            ("||evil.example^$domain=~a.example|b.example", "evil.example", "/"),
-            ("@@||evil.example^", "evil.example", "/"),
-            ("evil.example/a$script,third-party", "evil.example", "/a"),
-            ("evil.example/a$script,1p", "evil.example", "/a"),
-            ("a.example,evil.example>>##+js(x)", "evil.example", "/"),
-            ("||evil.example###x", "evil.example", "/"),
-            ("||evil.example/a##x", "evil.example", "/a"),
-            ("evil.example/a#@#x", "evil.example", "/a"),
-            ("evil.example:8080##x", "evil.example", "/"),
-            ("[::1]##x", "[::1]", "/"),
-            ("evil.example ##x", "evil.example", "/"),
-            (".ad.page.", "ad.page", "/"),
-            ("||adservice.google.", "adservice.google", "/"),
-            ("||adservice.google.$script", "adservice.google", "/"),
-        ])
+        rules = """
+            ||evil.example/a/  ||evil.example^$popup  ||evil.example^$popup,third-party
+            ||evil.example^$domain=~a.example|b.example  @@||evil.example^  evil.example/a$script,1p
+            ||evil.example/a##x  evil.example/a#@#x  evil.example:8080##x
+            ||evil.example.  ||evil.example.$script"""
+        rows = [(rule, "evil.example", re.search(r"(/a/?)?([$#]|$)", rule)[1] or "/")
+                for rule in rules.split()]
+        self.check([*rows, ("evil.example ##x", "evil.example", "/"), ("[::1]##x", "[::1]", "/"),
+                    ("a.example,evil.example>>##+js(x)", "evil.example", "/"),
+                    (".evil.example.", "evil.example", "/")])
         # What follows the dot is what is blocked; before a dot in front there is something.
         for rule, url in (("||adservice.google.", "https://adservice.google.de/"),
                           (".ad.page.", "https://x.ad.page.example/"),

@@ -1,9 +1,8 @@
 // The side of Go's two libraries in libraries_test.py, which says what the questions are: a kind is
 // go (bits-and-blooms) or dcso. A question is a line of JSON, and so is the answer, in which bytes
-// are base64. Beside what every side knows there are, of bits-and-blooms,
+// are base64. Beside what every side knows there is, of bits-and-blooms,
 //
 //	form TO FILTER        the same filter, written in this form
-//	short WORDS M K       a filter of FromWithM with so many words
 //
 // A form is big or little, the byte order, and words-big or words-little, which is what FromWithM
 // makes of the words.
@@ -25,7 +24,6 @@ type question struct {
 	Command, Kind, To string
 	N                 uint64
 	P                 float64
-	Words, M, K       uint
 	Filter            []byte
 	Keys              [][]byte
 }
@@ -63,9 +61,6 @@ func open(q question) filter {
 	if q.Command == "make" {
 		f := dcso.Initialize(q.N, q.P)
 		return ofDCSO(&f)
-	}
-	if q.Command == "short" {
-		return ofGo(bloom.FromWithM(make([]uint64, q.Words), q.M, q.K))
 	}
 	if !isGo {
 		f := &dcso.BloomFilter{}
