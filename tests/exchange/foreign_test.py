@@ -210,29 +210,25 @@ class Made(WithExtension):
         """The larger filter is halved: neighbouring blocks become one."""
         generator = random.Random(3)
         for layout in ("parquet", "parquet-int32"):
-            filters = []
-            for blocks in (1, 2, 16, 3, 24):
-                keys = [random_key(generator, layout) for _ in range(12)]
-                filters.append((blocks, keys,
-                                self.imported(empty(layout, 256 * blocks, 8).add(*keys))))
-            for (blocks, keys, one), (others, other_keys, other) in itertools.product(filters,
-                                                                                      filters):
-                least = min(blocks, others)
-                if max(blocks, others) / least not in (1, 2, 8, 16):
-                    self.refused("bloom_union: argument 2 differs from the first filter "
-                                 f"(first and argument 2: {256 * blocks} and {256 * others} bits). "
-                                 "Make them with the same parameters, as bloom_agg(key, filter) "
-                                 "does", "SELECT bloom_union(?1, ?2)", one, other)
-                    continue
-                halves = [empty(layout, 256 * least, 8).add(*of) for of in (keys, other_keys)]
+            sets = {blocks: [random_key(generator, layout) for _ in range(12)]
+                    for blocks in (1, 2, 3, 16)}
+            made_of = {blocks: self.imported(empty(layout, 256 * blocks, 8).add(*keys))
+                       for blocks, keys in sets.items()}
+            for one, other in itertools.permutations((1, 2, 16), 2):
+                halves = [empty(layout, 256 * min(one, other), 8).add(*sets[blocks])
+                          for blocks in (one, other)]
                 for function, join in (("union", int.__or__), ("intersect", int.__and__)):
-                    both = self.value(f"SELECT bloom_{function}(?1, ?2)", one, other)
+                    both = self.value(f"SELECT bloom_{function}(?1, ?2)", made_of[one],
+                                      made_of[other])
                     self.assertEqual(both[64:], bytes(map(join, *(half.payload
                                                                   for half in halves))))
-            powers = [(keys, one) for blocks, keys, one in filters if blocks not in (3, 24)]
-            wanted = empty(layout, 256, 8).add(*(key for keys, _ in powers for key in keys))
-            for order in itertools.permutations(one for _, one in powers):
-                self.keys(order)
+            self.refused("bloom_union: argument 2 differs from the first filter (first and "
+                         "argument 2: 768 and 4096 bits). Make them with the same parameters, as "
+                         "bloom_agg(key, filter) does", "SELECT bloom_union(?1, ?2)", made_of[3],
+                         made_of[16])
+            wanted = empty(layout, 256, 8).add(*sets[1], *sets[2], *sets[16])
+            for order in itertools.permutations((1, 2, 16)):
+                self.keys([made_of[blocks] for blocks in order])
                 self.assertEqual(self.value("SELECT bloom_union_agg(key) FROM keys")[64:],
                                  wanted.payload)
 

@@ -29,8 +29,9 @@ class Large(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        free = re.search(r"MemAvailable: *(\d+)", MEMORY.read_text() if MEMORY.exists() else "")
-        if not free or int(free[1]) < NEEDS_MEMORY or shutil.disk_usage(self.folder).free < NEEDS_DISK:
+        memory = re.search(r"MemAvailable: *(\d+)", MEMORY.read_text()) if MEMORY.exists() else None
+        disk = shutil.disk_usage(self.folder).free
+        if not memory or int(memory[1]) < NEEDS_MEMORY or disk < NEEDS_DISK:
             self.skipTest("skipped: too little memory or disk for a filter of 1 GB")
 
     def test_one_copy_beside_the_argument(self):

@@ -4,7 +4,7 @@
 - Spark's spark-sketch of both versions, by Maven and a JVM
 - Guava, from Debian's libguava-java: both strategies and every funnel; GUAVA=path names another jar
 - Go's bits-and-blooms/bloom and DCSO/bloom, by go
-- Python's pyarrow and duckdb, from PyPI; programs_test.py has flor
+- Python's pyarrow, from PyPI; programs_test.py has flor
 
 What cannot be had is skipped and says so. Everything that is fetched lies in build/exchange and is
 fetched once.
@@ -214,22 +214,18 @@ class Guava(Sides, WithExtension):
     library = staticmethod(guava)
 
 
-class FromPyPI(WithExtension):
-    """A package that writes a file, in which there is a filter."""
+class Arrow(WithExtension):
+    """pyarrow writes files, in which there are filters of columns."""
 
     @classmethod
     def setUpClass(cls):
         try:
-            cls.library = module(cls.package, cls.package)
+            cls.library = module("pyarrow", "pyarrow")
         except Missing as reason:
             raise unittest.SkipTest(f"skipped: {reason}") from reason
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.file = pathlib.Path(folder.name, "filter")
-
-
-class Arrow(FromPyPI):
-    package = "pyarrow"
 
     def written(self, kind, values, n, p):
         parquet = module("pyarrow.parquet")
@@ -281,43 +277,6 @@ class Arrow(FromPyPI):
         united = self.value("SELECT bloom_union_agg(key) FROM keys")
         self.assertEqual(len(united), min(map(len, written)))
         self.assertEqual(set(self.answers(united, every)), {"1"})
-
-
-class DuckDB(FromPyPI):
-    """DuckDB reads filters that were made here, in the place of its own."""
-    package = "duckdb"
-
-    def test_it_answers_as_we_do(self):
-        generator = random.Random(1)
-        for kind, layout, key in (
-                ("VARCHAR", "parquet", lambda: f"key {generator.getrandbits(40)}\u00e4"),
-                ("BIGINT", "parquet", lambda: generator.getrandbits(63) - 2**62),
-                ("DOUBLE", "parquet", lambda: generator.getrandbits(40) + 0.5),
-                ("INTEGER", "parquet-int32", lambda: generator.getrandbits(31) - 2**30)):
-            with self.subTest(kind=kind), self.library.connect() as database:
-                theirs, ours = ([key() for _ in range(300)] for _ in range(2))
-                database.execute(f"CREATE TABLE t(v {kind})")
-                database.executemany("INSERT INTO t VALUES (?)", [[value] for value in theirs])
-                database.execute(f"COPY t TO '{self.file}' (FORMAT parquet, DICTIONARY_SIZE_LIMIT "
-                                 "100000, BLOOM_FILTER_FALSE_POSITIVE_RATIO 0.05)")
-                (offset, length), = database.execute(
-                    "SELECT bloom_filter_offset, bloom_filter_length FROM parquet_metadata(?)",
-                    [str(self.file)]).fetchall()
-                whole = self.file.read_bytes()
-                written = whole[offset:offset + length]
-                filters = [
-                    self.value("SELECT bloom_agg(key, bloom_import(?1, ?2)) FROM "
-                               + self.keys(keys), written, layout) for keys in (theirs, ours)]
-                self.assertEqual(self.value(EXPORT, filters[0], layout), written)
-                self.file.write_bytes(whole[:offset] + self.value(EXPORT, filters[1], layout)
-                                      + whole[offset + length:])
-                asked = ours + theirs + [key() for _ in range(300)]
-                answers = "".join(str(int(not database.execute(
-                    f"SELECT bloom_filter_excludes FROM parquet_bloom_probe('{self.file}', 'v', "
-                    f"{value!r})").fetchall()[0][0])) for value in asked)
-                self.assertEqual(answers, self.answers(filters[1], asked))
-                self.assertEqual(answers[:300], "1" * 300)
-                self.assertIn("0", answers)
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ static const char *const STATEMENTS[] = {
 };
 static const char *const TABLES[] = {"seen", "small", "aged", "made", "x.seen"};
 
-static void statement(struct source *source, const char *form, int depth) {
+static void write_statement(struct source *source, const char *form, int depth) {
     const char *table = TABLES[choose(source, sizeof TABLES / sizeof *TABLES)];
     const char *column = table[1] == '.' ? table + 2 : table;
     source->length = 0;
@@ -189,7 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         /* CREATE, DROP, ALTER: each takes as long as ten others. */
         if (strchr("CDA", form[0]) != NULL && ++changes_of_schema > 2)
             continue;
-        statement(&source, form, DEPTH);
+        write_statement(&source, form, DEPTH);
         run(database, source.sql);
     }
     /* An interrupt in the middle of a statement may have ended the transaction already. */
