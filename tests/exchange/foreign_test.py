@@ -540,6 +540,14 @@ class Refusals(WithExtension):
                 self.value(IMPORT, data + small, form)
             self.assertLess(apsw.status(largest)[1], 100_000, form)
 
+    def test_names_that_are_no_format(self):
+        """Of layouts and of forms, and parts of a name."""
+        for name in ("", "guav", "guavas", " guava", "guava\0", "classic", "go-little"):
+            for sql, value in ((IMPORT, written(made("classic"))),
+                               (EXPORT, self.imported(made("classic")))):
+                with self.assertRaisesRegex(apsw.SQLError, "format .argument 2. is the text '"):
+                    self.value(sql, value, name)
+
     def test_exports_of_other_layouts(self):
         one = self.value("SELECT bloom_new(9, 0.1, 'classic')")
         for form, who, build in (

@@ -177,8 +177,6 @@ static const char *const QUERIES[] = {
 
 enum { QUERY_COUNT = sizeof QUERIES / sizeof *QUERIES };
 
-static char expected_answers[QUERY_COUNT][ANSWER_SIZE];
-
 /* The first use of everything, by all threads at the same moment: what is set up at first use would
  * be set up here. The barrier before each statement comes after all that SQLite locks on the way to
  * it, since a lock that two threads happen to take one after the other hides a race from the
@@ -209,11 +207,12 @@ static void use_for_the_first_time(struct worker *worker) {
 /* What one thread gets is what all must have got. */
 static void compare_first_answers(void) {
     struct worker here = {.number = -1};
+    char answer[ANSWER_SIZE];
     sqlite3 *database = open_database(&here, ":memory:");
     for (int query = 0; query < QUERY_COUNT; query++) {
-        ask(&here, database, QUERIES[query], false, expected_answers[query]);
+        ask(&here, database, QUERIES[query], false, answer);
         for (int i = 0; i < THREADS; i++)
-            if (strcmp(first_answers[i][query], expected_answers[query]) != 0)
+            if (strcmp(first_answers[i][query], answer) != 0)
                 problem(&here, "thread %d: another result than in a single thread: %s", i,
                         QUERIES[query]);
     }
@@ -411,6 +410,13 @@ static void read_filter(struct worker *worker) {
         problem(worker, "no copy or union of it");
 }
 
+static void must(int status, const char *said) {
+    if (status != SQLITE_BLOOM_OK) {
+        fprintf(stderr, "%s\n", said);
+        exit(1);
+    }
+}
+
 /* A view on a filter that a builder makes of the keys that it takes. Threads share the view, not
  * what made it. */
 static void share_filter(double p, const char *options) {
@@ -419,18 +425,12 @@ static void share_filter(double p, const char *options) {
     char said[SQLITE_BLOOM_PROBLEM_SIZE] = "";
     size_t length;
     int in = 0;
-    if (sqlite_bloom_builder_open(&builder, p, options, NULL, said) != SQLITE_BLOOM_OK) {
-        report(options, said);
-        return;
-    }
+    must(sqlite_bloom_builder_open(&builder, p, options, NULL, said), said);
     for (int i = 0; i < ADDED; i++)
         sqlite_bloom_builder_add(builder, keys[i], said);
-    if (sqlite_bloom_builder_finish(builder, &filter, said) != SQLITE_BLOOM_OK) {
-        report(options, said);
-        return;
-    }
+    must(sqlite_bloom_builder_finish(builder, &filter, said), said);
     const void *bytes = sqlite_bloom_filter_bytes(filter, &length);
-    sqlite_bloom_filter_open(&view, bytes, length, NULL, said);
+    must(sqlite_bloom_filter_open(&view, bytes, length, NULL, said), said);
     for (int i = 0; i < KEYS; i++)
         in += (wanted[i] = sqlite_bloom_filter_check(filter, keys[i])) == 1;
     shared = view;
