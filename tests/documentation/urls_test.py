@@ -244,7 +244,7 @@ class OtherParsers(WithExtension):
         return found
 
     def test_other_parsers(self):
-        for parser in (browsers.by_ada, browsers.by_node, browsers.by_chromium):
+        for parser in (browsers.by_ada, browsers.by_chromium):
             with self.subTest(parser=parser.__name__):
                 source = random.Random(SEED + 4)
                 for start in range(0, COUNT, BATCH):

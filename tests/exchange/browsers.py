@@ -1,7 +1,7 @@
 """Parsers of the URL Standard that others wrote: lists of URLs in, lists of hrefs out.
 
-ada-url from PyPI and whatwg-url from npm are in build/exchange after `make fetch`. Node's own and
-Chromium's are asked where they are installed.
+ada-url from PyPI, which Node.js has, too, and whatwg-url from npm are in build/exchange after `make
+fetch`. Chromium's is asked where it is installed.
 """
 import html
 import json
@@ -15,14 +15,8 @@ import urllib.parse
 
 from fetched import BUILD, Missing, module
 
-HERE = pathlib.Path(__file__).resolve().parent
 CHROMIUM = "/usr/bin/chromium"
-
-
-def answers(command, urls):
-    ran = subprocess.run(command, input=json.dumps(urls), stdout=subprocess.PIPE, text=True,
-                         encoding="ascii", errors="surrogatepass", check=True)
-    return json.loads(ran.stdout)
+HREF = "const href = (url) => { try { return new URL(url).href; } catch { return null; } };"
 
 
 def by_ada(urls):
@@ -37,29 +31,25 @@ def by_ada(urls):
     return list(map(href, urls))
 
 
-def node():
-    if shutil.which("node") is None:
-        raise Missing("node is not installed")
-    return "node"
-
-
 def by_whatwg(urls):
     folder = BUILD / "whatwg-url"
+    if shutil.which("node") is None:
+        raise Missing("node is not installed")
     if not (folder / "node_modules" / "whatwg-url").exists():
         raise Missing("whatwg-url is missing: make fetch")
-    return answers([node(), HERE / "node_side.mjs", folder], urls)
-
-
-def by_node(urls):
-    return answers([node(), HERE / "node_side.mjs"], urls)
+    script = (f"const {{ URL }} = require({json.dumps(str(folder / 'node_modules/whatwg-url'))});"
+              "const urls = JSON.parse(require('fs').readFileSync(0, 'utf8'));"
+              f"{HREF} process.stdout.write(JSON.stringify(urls.map(href)));")
+    ran = subprocess.run(["node", "-e", script], input=json.dumps(urls), stdout=subprocess.PIPE,
+                         text=True, encoding="ascii", errors="surrogatepass", check=True)
+    return json.loads(ran.stdout)
 
 
 def by_chromium(urls):
     """By a page that writes what it made of the URLs into itself."""
     if shutil.which(CHROMIUM) is None:
         raise Missing("chromium is not installed")
-    script = ("const href = (url) => { try { return new URL(url).href; } catch { return null; } };"
-              f"document.body.textContent = JSON.stringify({json.dumps(urls)}.map(href));")
+    script = (f"{HREF} document.body.textContent = JSON.stringify({json.dumps(urls)}.map(href));")
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder, "page.html")
         page.write_text("<!doctype html><meta charset=utf-8><body><script>"
@@ -78,9 +68,7 @@ def is_explained(parser, text, href):
         # It escapes a * before it maps a name. The standard opens such a name as it is.
         host = href.split("/")[2].rpartition("@")[2]
         return "%2A" in host and "%20" not in host
-    if parser is by_node and "\u1e9e" in text:
-        return True  # Node up to 20 has the tables before Unicode 15.1
-    # ada-url, which Node has, too, has rules of its own for names with letters from right to left
+    # ada-url has rules of its own for names with letters from right to left
     # and for labels that begin with xn--. What this Python does not know may be such a letter.
     # Its marks, with which no label may begin, are those of Unicode 13.
     labels = re.split("[/@.\u3002\uff0e\uff61]", unicodedata.normalize("NFC", text))

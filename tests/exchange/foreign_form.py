@@ -133,58 +133,17 @@ def written(one, form=""):
             + one.payload)
 
 
-# Golden files
-
-# Funnel, n, p, strategy. n keys are in the filter.
-GUAVA = [("string", 1, 0.5, 64), ("string", 10, 0.01, 64), ("string", 500, 0.03, 64),
-         ("string", 1000, 0.001, 64), ("string", 60, 1e-9, 64), ("string", 10, 0.01, 32),
-         ("string", 700, 0.02, 32), ("long", 1, 0.5, 64), ("long", 10, 0.01, 64),
-         ("long", 1000, 0.1, 64), ("long", 700, 0.0001, 64),
-         ("long", 12, 1e-75, 64),  # k = 249
-         ("long", 10, 0.01, 32), ("long", 500, 0.03, 32), ("long", 12, 1e-75, 32)]
-ABSENT = 1000  # keys that are not in, for each of which Guava's answer is in answers.txt
-
-
-def guava_keys(funnel, count):
-    if funnel == "long":
-        keys = [0, 42, -1, 1, 2**63 - 1, -(2**63), 2**53 + 1, 2**32, -(2**31), 255]
-        return (keys + [i * i * 7919 + 1000 for i in range(count)])[:count]
-    keys = ["", "abc", "http://evil.example/a", "\u00e9", "e\u0301", "\u65e5\u672c\u8a9e",
-            "\U0001f600", "a\0b", "0123456789abcdef", "x" * 100]
-    return (keys + [f"http://example.com/{i}" for i in range(count)])[:count]
-
-
-def absent_keys(funnel, count=ABSENT):
-    if funnel == "long":
-        return [10**15 + 3 * i for i in range(count)]
-    return [f"http://absent.example/{i}" for i in range(count)]
-
-
-def guava_answers():
-    """By name, what Guava said of a filter: approximateElementCount, expectedFpp, and its answers
-    for the absent keys as a hexadecimal number, the first key highest."""
-    lines = (GOLDEN / "answers.txt").read_text(encoding="utf-8").splitlines()
-    return {name: (int(count), float(fpp), answers)
-            for name, count, fpp, answers in map(str.split, lines)}
-
-
 def key_of(coded):
     ((kind, value),) = coded.items()
     return int(value) if kind in "iu" else bytes.fromhex(value) if kind == "b" else value
 
 
 def golden():
-    """Name, layout, bytes, keys that are in, pairs of key and answer for others."""
+    """Of each golden file the name, layout, bytes, keys that are in, pairs of key and answer for
+    others, and all that it tells."""
     for path in sorted(GOLDEN.glob("*.json")):
         told = json.loads(path.read_text(encoding="utf-8"))
         data = b"".join(bytes.fromhex(part["hex"]) for part in told["files"].values())
         present = [key_of(coded) for coded in told["present"]]
         others = [(key_of(coded), answer) for coded, answer in told["not_inserted"]]
-        yield path.stem, LAYOUTS[path.stem.split("_")[0]], data, present, others
-    said = guava_answers()
-    for funnel, n, p, strategy in GUAVA:
-        name = f"{funnel}_{n}_{p:g}_mitz{strategy}"
-        answers = bin(int(said[name][2], 16))[2:].zfill(ABSENT)
-        yield (name, LAYOUTS["classic" if strategy == 64 else "classic32"],
-               (GOLDEN / f"{name}.guava").read_bytes(), guava_keys(funnel, n),
-               list(zip(absent_keys(funnel), map(int, answers))))
+        yield path.stem, LAYOUTS[path.stem.split("_")[0]], data, present, others, told

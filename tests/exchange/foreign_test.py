@@ -100,9 +100,8 @@ class WithExtension(unittest.TestCase):
 
 class Golden(WithExtension):
     def test_each_file(self):
-        found, names = 0, set()
-        for name, layout, data, present, others in foreign_form.golden():
-            names.add(name)
+        found = 0
+        for name, layout, data, present, others, told in foreign_form.golden():
             if name == "dcso_text_gzip":
                 self.refused("bloom_import: the bytes (argument 1) are compressed with gzip. "
                              "Unpack the file first, with gunzip", IMPORT, data, "dcso")
@@ -117,13 +116,10 @@ class Golden(WithExtension):
                 self.same_bits(layout, imported, present)
                 self.same_bytes(name, layout, imported, data)
                 if layout.format == "guava":
-                    count, fpp, _ = foreign_form.guava_answers()[name]
-                    self.assertEqual(self.value("SELECT bloom_count(?1)", imported), count)
-                    self.assertTrue(math.isclose(self.value("SELECT bloom_fpr(?1)", imported), fpp,
-                                                 rel_tol=1e-13))
-        self.assertEqual(names, {path.stem for path in foreign_form.GOLDEN.iterdir()
-                                 if path.suffix != ".txt"})
-        self.assertGreater(found, 50)
+                    self.assertEqual(self.value("SELECT bloom_count(?1)", imported), told["count"])
+                    self.assertTrue(math.isclose(self.value("SELECT bloom_fpr(?1)", imported),
+                                                 told["fpp"], rel_tol=1e-13))
+        self.assertGreater(found, 250)
 
     def same_bits(self, layout, imported, present):
         """The same keys, added here and by pages.py, to what is imported and to an empty one."""
@@ -214,29 +210,25 @@ class Made(WithExtension):
         """The larger filter is halved: neighbouring blocks become one."""
         generator = random.Random(3)
         for layout in ("parquet", "parquet-int32"):
-            filters = []
-            for blocks in (1, 2, 16, 3, 24):
-                keys = [random_key(generator, layout) for _ in range(12)]
-                filters.append((blocks, keys,
-                                self.imported(empty(layout, 256 * blocks, 8).add(*keys))))
-            for (blocks, keys, one), (others, other_keys, other) in itertools.product(filters,
-                                                                                      filters):
-                least = min(blocks, others)
-                if max(blocks, others) / least not in (1, 2, 8, 16):
-                    self.refused("bloom_union: argument 2 differs from the first filter "
-                                 f"(first and argument 2: {256 * blocks} and {256 * others} bits). "
-                                 "Make them with the same parameters, as bloom_agg(key, filter) "
-                                 "does", "SELECT bloom_union(?1, ?2)", one, other)
-                    continue
-                halves = [empty(layout, 256 * least, 8).add(*of) for of in (keys, other_keys)]
+            sets = {blocks: [random_key(generator, layout) for _ in range(12)]
+                    for blocks in (1, 2, 3, 16)}
+            made_of = {blocks: self.imported(empty(layout, 256 * blocks, 8).add(*keys))
+                       for blocks, keys in sets.items()}
+            for one, other in itertools.permutations((1, 2, 16), 2):
+                halves = [empty(layout, 256 * min(one, other), 8).add(*sets[blocks])
+                          for blocks in (one, other)]
                 for function, join in (("union", int.__or__), ("intersect", int.__and__)):
-                    both = self.value(f"SELECT bloom_{function}(?1, ?2)", one, other)
+                    both = self.value(f"SELECT bloom_{function}(?1, ?2)", made_of[one],
+                                      made_of[other])
                     self.assertEqual(both[64:], bytes(map(join, *(half.payload
                                                                   for half in halves))))
-            powers = [(keys, one) for blocks, keys, one in filters if blocks not in (3, 24)]
-            wanted = empty(layout, 256, 8).add(*(key for keys, _ in powers for key in keys))
-            for order in itertools.permutations(one for _, one in powers):
-                self.keys(order)
+            self.refused("bloom_union: argument 2 differs from the first filter (first and "
+                         "argument 2: 768 and 4096 bits). Make them with the same parameters, as "
+                         "bloom_agg(key, filter) does", "SELECT bloom_union(?1, ?2)", made_of[3],
+                         made_of[16])
+            wanted = empty(layout, 256, 8).add(*sets[1], *sets[2], *sets[16])
+            for order in itertools.permutations((1, 2, 16)):
+                self.keys([made_of[blocks] for blocks in order])
                 self.assertEqual(self.value("SELECT bloom_union_agg(key) FROM keys")[64:],
                                  wanted.payload)
 
@@ -385,21 +377,18 @@ WRITE_TO = "Store exactly what BloomFilter.writeTo writes"
 OF_JAVA = ("are a serialised object of Java. Write the filter with BloomFilter.writeTo instead of "
            "ObjectOutputStream"), bytes.fromhex("aced0005737200")
 BEYOND = "are damaged: bits are set beyond the last of the filter. "
-WORDS = (0, 2**32 - 1, 2**31)
 DAMAGED = {
     "classic": ("Guava", WRITE_TO, [
-        *((2, ">I", [words], None, 64 * words) for words in WORDS),
-        *((0, "BB", [strategy, 0], 0, None) for strategy in (0, 1))]),
+        (2, ">I", [0], None, 0), (2, ">I", [2**31], None, 2**37), (0, "BB", [0, 0], 0, None),
+        (0, "BB", [1, 0], 0, None)]),
     "spark1": ("Spark", WRITE_TO, [
-        *((4, ">I", [k], k, None) for k in (0, 65536, 2**32 - 1)),
-        *((8, ">I", [words], None, 64 * words) for words in WORDS)]),
+        (4, ">I", [0], 0, None), (4, ">I", [65536], 65536, None), (8, ">I", [0], None, 0),
+        (8, ">I", [2**31], None, 2**37)]),
     "dcso": ("DCSO's bloom", "Store the whole file", [
         *((8, "<Qd", [n, p], None, None)
-          for n, p in ((0, 0.1), (2**40 + 1, 0.1), (5, 0.0), (5, 1.0), (5, -1.2), (5, math.inf),
-                       (5, math.nan))),
+          for n, p in ((0, 0.1), (2**40 + 1, 0.1), (5, 0.0), (5, 1.0), (5, math.nan))),
         *((24, "<QQ", [k, m], k, m)
-          for k, m in ((0, 100), (65536, 100), (2**63, 100), (3, 0), (3, 2**52 + 1), (3, 2**64 - 1),
-                       (300, 299)))]),
+          for k, m in ((0, 100), (65536, 100), (3, 0), (3, 2**52 + 1), (300, 299)))]),
     "go": ("bits-and-blooms", "Store exactly what WriteTo or MarshalBinary writes", [
         *((0, ">QQ", [m, k], k, m)
           for m, k in ((0, 3), (2**52 + 1, 3), (100, 0), (100, 65536))),
@@ -428,56 +417,53 @@ def refusals(layout, good, release):
             if layout != "dcso" or data < good:
                 yield (f"were cut off or extended: there are {len(data)}, but their header says "
                        f"{len(good)}. {advice}"), data
-    if layout == "classic":
-        yield OF_JAVA
-        for strategy in (2, 255):
-            yield (f"are not a Guava filter that release {release} of this extension knows: the "
-                   f"strategy in their first byte is {strategy}, but known are 0 "
-                   "(MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64). Write the filter with "
-                   "BloomFilter.writeTo or get a newer release"), changed(good, 0, "B", strategy)
-    elif layout == "classic-utf16":
-        yield ("are a Guava filter of the older strategy MURMUR128_MITZ_32, which is read as "
-               "format 'guava' alone. Write the filter with a current Guava", b"\0" + good[1:])
-    elif layout == "spark1":
-        yield OF_JAVA
-        for version in (0, 3, 256, 2**31):
-            yield (f"are not a Spark filter that release {release} of this extension knows: they "
-                   f"begin with version {version}, but known are 1 and 2. Write the filter with "
-                   "BloomFilter.writeTo or get a newer release"), changed(good, 0, ">I", version)
-    elif layout == "spark2":
-        yield ("are cut off: there are 15, but the header of a filter of Spark alone has 16. "
-               + WRITE_TO), good[:15]
-    elif layout == "dcso":
-        for flags in (0, 2, 0x101, 1 | 1 << 63, 3):
-            yield (f"are not a filter of DCSO's bloom: they begin with the flags {flags:x}, but "
-                   "its version 1 has 1, and 2 is poppy's own. Make the filter with version 1",
-                   changed(good, 0, "<Q", flags))
-        for last in (0x10, 0x80, 0xff):  # bits 96 to 103 of 100
-            yield BEYOND + advice, (struct.pack("<QQdQQQ", 1, 9, 0.1, 3, 100, 0) + bytes(12)
-                                    + bytes([last, 0, 0, 0]))
-    elif layout == "go":
-        yield ("are JSON. Write the filter with WriteTo or MarshalBinary instead",
-               b'{"m":1,"k":1,"b":""}')
-        for row, word in ((70, 1 << 6), (100, 1 << 36), (100, 1 << 63)):
-            yield BEYOND + advice, struct.pack(">QQQQQ", 100, 3, row, 0, word)
-    elif layout == "parquet":
-        yield ("are a whole Parquet file. Cut out the filter of one column and row group, at "
-               "bloom_filter_offset with bloom_filter_length"), b"PAR1" + bytes(100) + b"PAR1"
-        bare = written(sample(layout), "bitset")
-        for data in (b"", good[:-1], good[:5] + b"\x2c" + good[6:], bare[:31], bare + b"\0",
-                     b"\x15\x00" + good[3:], good + bytes(32)):
-            yield (f"are not a Bloom filter of Parquet: these {len(data)} are neither a header of "
-                   "split blocks, XXH64 and no compression with the bitset that it announces, nor "
-                   "a bitset of whole blocks of 32. Take bloom_filter_length bytes at "
-                   "bloom_filter_offset"), data
-    elif layout == "redisbloom":
-        for links in (0, 2, 7):
-            yield (f"are {links} filters in a chain, and only one can be read. Reserve room for "
-                   "all keys with BF.RESERVE, so that there is one"), changed(good, 8, "<I", links)
-        for options in (0, 1, 4, 7, 12, 15):
-            yield ("are not a filter of RedisBloom 2.2 or newer: their header says options "
-                   f"{options}, but known are 5 and 13. Join all chunks of BF.SCANDUMP, the first "
-                   "one first"), changed(good, 12, "<I", options)
+    yield from {
+        "classic": lambda: [
+            OF_JAVA,
+            (f"are not a Guava filter that release {release} of this extension knows: the strategy "
+             "in their first byte is 2, but known are 0 (MURMUR128_MITZ_32) and 1 "
+             "(MURMUR128_MITZ_64). Write the filter with BloomFilter.writeTo or get a newer "
+             "release", changed(good, 0, "B", 2))],
+        "classic-utf16": lambda: [
+            ("are a Guava filter of the older strategy MURMUR128_MITZ_32, which is read as format "
+             "'guava' alone. Write the filter with a current Guava", b"\0" + good[1:])],
+        "spark1": lambda: [
+            OF_JAVA,
+            *((f"are not a Spark filter that release {release} of this extension knows: they begin "
+               f"with version {version}, but known are 1 and 2. Write the filter with "
+               "BloomFilter.writeTo or get a newer release", changed(good, 0, ">I", version))
+              for version in (0, 3, 2**31))],
+        "spark2": lambda: [
+            ("are cut off: there are 15, but the header of a filter of Spark alone has 16. "
+             + WRITE_TO, good[:15])],
+        "dcso": lambda: [
+            *((f"are not a filter of DCSO's bloom: they begin with the flags {flags:x}, but its "
+               "version 1 has 1, and 2 is poppy's own. Make the filter with version 1",
+               changed(good, 0, "<Q", flags)) for flags in (0, 2, 1 | 1 << 63)),
+            *((BEYOND + advice, struct.pack("<QQdQQQ", 1, 9, 0.1, 3, 100, 0) + bytes(12)
+               + bytes([last, 0, 0, 0])) for last in (0x10, 0x80))],  # bits from 100 on
+        "go": lambda: [
+            ("are JSON. Write the filter with WriteTo or MarshalBinary instead",
+             b'{"m":1,"k":1,"b":""}'),
+            *((BEYOND + advice, struct.pack(">QQQQQ", 100, 3, row, 0, word))
+              for row, word in ((70, 1 << 6), (100, 1 << 36), (100, 1 << 63)))],
+        "parquet": lambda: [
+            ("are a whole Parquet file. Cut out the filter of one column and row group, at "
+             "bloom_filter_offset with bloom_filter_length", b"PAR1" + bytes(100) + b"PAR1"),
+            *((f"are not a Bloom filter of Parquet: these {len(data)} are neither a header of "
+               "split blocks, XXH64 and no compression with the bitset that it announces, nor a "
+               "bitset of whole blocks of 32. Take bloom_filter_length bytes at "
+               "bloom_filter_offset", data)
+              for data in (b"", good[:-1], good[:5] + b"\x2c" + good[6:], good[16:-1],
+                           b"\x15\x00" + good[3:], good + bytes(32)))],
+        "redisbloom": lambda: [
+            *((f"are {links} filters in a chain, and only one can be read. Reserve room for all "
+               "keys with BF.RESERVE, so that there is one", changed(good, 8, "<I", links))
+              for links in (0, 2)),
+            *((f"are not a filter of RedisBloom 2.2 or newer: their header says options {options}, "
+               "but known are 5 and 13. Join all chunks of BF.SCANDUMP, the first one first",
+               changed(good, 12, "<I", options)) for options in (1, 4, 7, 12, 15))],
+    }.get(layout, list)()
 
 
 class Refusals(WithExtension):
@@ -540,66 +526,41 @@ class Refusals(WithExtension):
             "redisbloom": [12, *range(16, 20), 44, 52, *range(64, 69)]})
 
     def test_lengths_that_lie_allocate_nothing(self):
-        largest = apsw.SQLITE_STATUS_MALLOC_SIZE
-        small = bytes(40)
+        largest, small = apsw.SQLITE_STATUS_MALLOC_SIZE, bytes(40)
         for form, data in (
-                ("guava", struct.pack(">bBi", 1, 7, 2**31 - 1) + small),
-                ("spark", struct.pack(">iii", 1, 3, 2**31 - 1) + small),
-                ("spark", struct.pack(">iiii", 2, 3, 0, 2**31 - 1) + small),
-                ("dcso", struct.pack("<QQdQQQ", 1, 9, 0.1, 3, 2**52, 0) + small),
-                ("go", struct.pack(">QQQ", 2**52, 3, 2**52) + small),
-                ("go", struct.pack(">QQ", 2**40, 3) + struct.pack("<Q", 2**40) + small),
-                ("parquet", b"\x15\x80\x80\x80\x08" + bytes.fromhex("1c1c0000") * 3 + b"\0"
-                 + small),
+                ("guava", struct.pack(">bBi", 1, 7, 2**31 - 1)),
+                ("spark", struct.pack(">iiii", 2, 3, 0, 2**31 - 1)),
+                ("dcso", struct.pack("<QQdQQQ", 1, 9, 0.1, 3, 2**52, 0)),
+                ("go", struct.pack(">QQQ", 2**52, 3, 2**52)),
+                ("parquet", b"\x15\x80\x80\x80\x08" + bytes.fromhex("1c1c0000") * 3 + b"\0"),
                 ("redisbloom", struct.pack("<QIIIQQQddIQB", 0, 1, 5, 2, 2**40, 2**43, 0, 0.025,
-                                           7.677932, 6, 100, 0) + small)):
+                                           7.677932, 6, 100, 0))):
             apsw.status(largest, True)
             with self.assertRaises(apsw.SQLError):
-                self.value(IMPORT, data, form)
+                self.value(IMPORT, data + small, form)
             self.assertLess(apsw.status(largest)[1], 100_000, form)
 
-    def test_filters_of_this_extension_as_every_format(self):
-        """A bitset without a header could be anything, of ours, too."""
-        for row in LAYOUTS.values():
-            for layout in ("blocked", "counting", "parquet"):
-                self.refused("bloom_import: argument 1 is a filter of this extension already. Use "
-                             "it without an import", "SELECT bloom_import(bloom_agg(1, NULL, 0.01, "
-                             f"'{layout}'), ?1)", row.format)
-
-    def test_formats_that_there_are_not(self):
-        """Names of layouts and of forms are none, nor are parts of a name."""
-        formats = ("'guava', 'guava-utf16', 'spark', 'dcso', 'go', 'parquet', 'parquet-int32', "
-                   "'redisbloom'")
-        for function in ("import", "export"):
-            for name, found in (
-                    ("", "the text ''"), ("guav", "the text 'guav'"),
-                    ("guavas", "the text 'guavas'"), (" guava", "the text ' guava'"),
-                    ("guava\0", "the text 'guava\\u0000'"),
-                    ("classic", "the text 'classic'"), ("go-little", "the text 'go-little'"),
-                    (None, "NULL"), (b"guava", "a BLOB of 5 bytes")):
-                self.refused(f"bloom_{function}: the format (argument 2) is {found}. Give one of "
-                             + formats, f"SELECT bloom_{function}(?1, ?2)",
-                             written(made("classic")) if function == "import"
-                             else self.value("SELECT bloom_new(1, 0.1, 'classic')"), name)
-            for arguments in ("", "x''", "x'', 'guava', 1"):
-                self.refused(f"wrong number of arguments to function bloom_{function}()",
-                             f"SELECT bloom_{function}({arguments})")
+    def test_names_that_are_no_format(self):
+        """Of layouts and of forms, and parts of a name."""
+        for name in ("", "guav", "guavas", " guava", "guava\0", "classic", "go-little"):
+            for sql, value in ((IMPORT, written(made("classic"))),
+                               (EXPORT, self.imported(made("classic")))):
+                with self.assertRaisesRegex(apsw.SQLError, "format .argument 2. is the text '"):
+                    self.value(sql, value, name)
 
     def test_exports_of_other_layouts(self):
-        built = {"guava": "classic", "guava-utf16": "classic-utf16",
-                 "spark": "spark1, or spark2 for Spark 4.1 and newer"}
-        for form, who in {
-                "spark": "Spark does not know", "dcso": "DCSO's bloom does not know",
-                "go": "bits-and-blooms does not know", "redisbloom": "RedisBloom does not know",
-                "guava": "Guava does not know", "guava-utf16": "Guava does not know by this funnel",
-                "parquet": "is not the layout of this format",
-                "parquet-int32": "is not the layout of this format"}.items():
-            for other in ("blocked", "parquet", "parquet-int32", "classic-utf16"):
-                if other not in (form, built.get(form)):
-                    self.refused(f"bloom_export: argument 1 has layout {other}, which {who}. Build "
-                                 f"it with layout {built.get(form, form)}", EXPORT,
-                                 self.value("SELECT bloom_new(10, 0.01, ?1)", other), form)
-        for bits, enough in ((1, 64), (63, 64), (65, 128), (1000, 1024)):
+        one = self.value("SELECT bloom_new(9, 0.1, 'classic')")
+        for form, who, build in (
+                ("spark", "Spark does not know", "spark1, or spark2 for Spark 4.1 and newer"),
+                ("dcso", "DCSO's bloom does not know", "dcso"),
+                ("go", "bits-and-blooms does not know", "go"),
+                ("redisbloom", "RedisBloom does not know", "redisbloom"),
+                ("guava-utf16", "Guava does not know by this funnel", "classic-utf16"),
+                ("parquet", "is not the layout of this format", "parquet"),
+                ("parquet-int32", "is not the layout of this format", "parquet-int32")):
+            self.refused(f"bloom_export: argument 1 has layout classic, which {who}. Build it with "
+                         f"layout {build}", EXPORT, one, form)
+        for bits, enough in ((1, 64), (65, 128)):
             self.refused(f"bloom_export: argument 1 has {bits} bits, but Guava has only multiples "
                          f"of 64. Build it with {enough} bits, or with bloom_new and layout "
                          "classic", "SELECT bloom_export(bloom_new_bits(?1, 3), 'guava')", bits)
@@ -620,14 +581,11 @@ class Refusals(WithExtension):
         return bytes(data)
 
     def test_headers_that_nothing_writes(self):
-        words = struct.pack("<Q", 2**31 * 64)
         for layout, at, value in (
-                ("classic32", 16, b"\x41\0"), ("spark1", 40, b"\1"), ("spark1", 48, b"\1"),
-                ("spark1", 16, words), ("spark2", 16, words), ("spark2", 44, b"\1"),
-                ("spark2", 48, b"\1"), ("parquet", 21, b"\x02"), ("parquet", 8, b"\7"),
-                ("parquet-int32", 40, b"\1"), ("redisbloom", 44, b"\2")):
-            with self.assertRaisesRegex(
-                    apsw.Error, f"argument 1 is invalid: layout {layout} has no filter with"):
+                ("classic32", 16, b"\x41\0"), ("spark1", 48, b"\1"), ("spark2", 44, b"\1"),
+                *((layout, 16, struct.pack("<Q", 2**31 * 64)) for layout in ("spark1", "spark2")),
+                ("parquet", 21, b"\2"), ("parquet-int32", 40, b"\1"), ("redisbloom", 44, b"\2")):
+            with self.assertRaisesRegex(apsw.Error, f"layout {layout} has no filter with"):
                 self.value(CHECK, self.with_header(layout, at, value), 1)
 
     def test_headers_that_cannot_go_back(self):

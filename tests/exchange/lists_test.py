@@ -10,6 +10,7 @@ What cannot be had is skipped and says so. SEED and COUNT choose the rules at ra
 import os
 import pathlib
 import random
+import re
 import shutil
 import socket
 import struct
@@ -59,33 +60,16 @@ class Adblock(WithLists):
                     rule, f"https://{host}{path}") else [])
 
     def test_examples(self):
-        self.check([
-            ("||evil.example^", "evil.example", "/"),
-            ("||evil.example/a/", "evil.example", "/a/"),
-            ("||evil.example^$third-party,script", "evil.example", "/"),
-            ("||evil.example^$domain=a.example", "evil.example", "/"),
-            ("||evil.example^$from=a.example", "evil.example", "/"),
-            ("||evil.example^$to=a.example", "evil.example", "/"),
-            ("||evil.example^$popup", "evil.example", "/"),
-            ("||evil.example^$popup,third-party", "evil.example", "/"),
-            ("||evil.example^$ipaddress=192.0.2.7", "evil.example", "/"),
-            ("||evil.example^$~third-party", "evil.example", "/"),
-            ("||evil.example^$domain=~a.example|~b.example", "evil.example", "/"),
-            ("||evil.example^$domain=~a.example|b.example", "evil.example", "/"),
-            ("@@||evil.example^", "evil.example", "/"),
-            ("evil.example/a$script,third-party", "evil.example", "/a"),
-            ("evil.example/a$script,1p", "evil.example", "/a"),
-            ("a.example,evil.example>>##+js(x)", "evil.example", "/"),
-            ("||evil.example###x", "evil.example", "/"),
-            ("||evil.example/a##x", "evil.example", "/a"),
-            ("evil.example/a#@#x", "evil.example", "/a"),
-            ("evil.example:8080##x", "evil.example", "/"),
-            ("[::1]##x", "[::1]", "/"),
-            ("evil.example ##x", "evil.example", "/"),
-            (".ad.page.", "ad.page", "/"),
-            ("||adservice.google.", "adservice.google", "/"),
-            ("||adservice.google.$script", "adservice.google", "/"),
-        ])
+        rules = """
+            ||evil.example/a/  ||evil.example^$popup  ||evil.example^$popup,third-party
+            ||evil.example^$domain=~a.example|b.example  @@||evil.example^  evil.example/a$script,1p
+            ||evil.example/a##x  evil.example/a#@#x  evil.example:8080##x
+            ||evil.example.  ||evil.example.$script"""
+        rows = [(rule, "evil.example", re.search(r"(/a/?)?([$#]|$)", rule)[1] or "/")
+                for rule in rules.split()]
+        self.check([*rows, ("evil.example ##x", "evil.example", "/"), ("[::1]##x", "[::1]", "/"),
+                    ("a.example,evil.example>>##+js(x)", "evil.example", "/"),
+                    (".evil.example.", "evil.example", "/")])
         # What follows the dot is what is blocked; before a dot in front there is something.
         for rule, url in (("||adservice.google.", "https://adservice.google.de/"),
                           (".ad.page.", "https://x.ad.page.example/"),
@@ -148,9 +132,9 @@ class Resolvers(WithLists):
                 blocked.append(name)
         return blocked
 
-    def check(self, package, program, configure, lines):
+    def check(self, package, program, arguments, files, lines):
         """Runs a program on the lines, in which @ stands for the name of a line, h1.test and so
-        on."""
+        on. In its files and arguments FOLDER, PORT and LINES stand for what they say."""
         where = shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")
         if where is None:
             self.skipTest(f"skipped: {program} is not installed; Debian's {package} has it")
@@ -160,8 +144,13 @@ class Resolvers(WithLists):
         names = [f"h{line}.test" for line in range(1, len(lines) + 1)]
         text = "\n".join(line.replace("@", name) for line, name in zip(lines, names)) + "\n"
         with tempfile.TemporaryDirectory() as folder:
-            command = configure(pathlib.Path(folder), port, text)
-            with subprocess.Popen([where, *command], stdout=subprocess.DEVNULL,
+            def filled(form):
+                return (form.replace("FOLDER", folder).replace("PORT", str(port))
+                        .replace("LINES", text))
+
+            for name, form in files.items():
+                pathlib.Path(folder, name).write_text(filled(form))
+            with subprocess.Popen([where, *filled(arguments).split()], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL) as resolver:
                 try:
                     blocked = self.wanted(port, names)
@@ -171,53 +160,49 @@ class Resolvers(WithLists):
         self.assertTrue(0 < len(blocked) < len(names))
 
     def test_dnsmasq(self):
-        def configure(folder, port, text):
-            (folder / "dnsmasq.conf").write_text(
-                f"no-resolv\nno-hosts\nport={port}\nlisten-address=127.0.0.1\nbind-interfaces\n"
-                f"pid-file={folder}/pid\naddress=/#/192.0.2.99\n{text}")
-            return "--keep-in-foreground", "-C", folder / "dnsmasq.conf"
-
-        self.check("dnsmasq-base", "dnsmasq", configure, [
-            "address=/@/0.0.0.0", "address=/@/ 0.0.0.0", "address=/@/\t127.0.0.1",
-            "address = /@/0.0.0.0", "address= /@/0.0.0.0 # why", "address=/@/",
-            "address=/@/192.0.2.7", "address=/@/ 192.0.2.7", "server=/@/", "server = /@/ #",
-            "local=/@/"])
+        self.check("dnsmasq-base", "dnsmasq", "--keep-in-foreground -C FOLDER/conf", {"conf": """
+no-resolv
+no-hosts
+port=PORT
+listen-address=127.0.0.1
+bind-interfaces
+pid-file=FOLDER/pid
+address=/#/192.0.2.99
+LINES"""}, ["address=/@/0.0.0.0", "address=/@/\t127.0.0.1", "address= /@/0.0.0.0 # why",
+            "address=/@/", "address=/@/192.0.2.7", "server=/@/", "server = /@/ #", "local=/@/"])
 
     def test_unbound(self):
-        def configure(folder, port, text):
-            (folder / "unbound.conf").write_text(
-                f'server:\n interface: 127.0.0.1\n port: {port}\n chroot: ""\n username: ""\n'
-                f' directory: "{folder}"\n pidfile: ""\n use-syslog: no\n do-daemonize: no\n'
-                " do-not-query-localhost: no\n local-zone: test. transparent\n"
-                f'{text}forward-zone:\n name: "."\n forward-addr: 127.0.0.1@1\n')
-            return "-d", "-c", folder / "unbound.conf"
-
-        self.check("unbound", "unbound", configure, [
-            'local-zone: "@" always_nxdomain', "local-zone: '@' always_nxdomain",
-            "local-zone: @ refuse", "local-zone: '@' 'refuse'", "local-zone: \"@.\" static",
-            "local-zone: '@' transparent", "local-zone: '@' 'always_transparent'",
-            'local-data: "@. A 0.0.0.0"', "local-data: '@. 60 IN A 127.0.0.1'",
-            "local-data: '@. A 192.0.2.7'"])
+        self.check("unbound", "unbound", "-d -c FOLDER/conf", {"conf": """server:
+ interface: 127.0.0.1
+ port: PORT
+ chroot: ""
+ username: ""
+ directory: "FOLDER"
+ pidfile: ""
+ use-syslog: no
+ do-daemonize: no
+ do-not-query-localhost: no
+ local-zone: test. transparent
+LINESforward-zone:
+ name: "."
+ forward-addr: 127.0.0.1@1
+"""}, ['local-zone: "@" always_nxdomain', "local-zone: @ refuse", "local-zone: '@' 'refuse'",
+       'local-zone: "@." static', "local-zone: '@' transparent",
+       "local-zone: '@' 'always_transparent'", 'local-data: "@. A 0.0.0.0"',
+       "local-data: '@. 60 IN A 127.0.0.1'", "local-data: '@. A 192.0.2.7'"])
 
     def test_bind(self):
-        def configure(folder, port, text):
-            start = "$TTL 60\n@ SOA a. b. 1 2 3 4 5\n@ NS a.\n"
-            (folder / "test.zone").write_text(start + "* A 192.0.2.99\n")
-            (folder / "policy.zone").write_text(start + text)
-            (folder / "named.conf").write_text(
-                f'options {{ directory "{folder}"; listen-on port {port} {{ 127.0.0.1; }};'
-                " listen-on-v6 { none; }; pid-file none; session-keyfile none;"
-                " dnssec-validation no; empty-zones-enable no;"
-                ' response-policy { zone "policy"; } qname-wait-recurse no; };\n'
-                "controls { };\n"
-                'zone "policy" { type primary; file "policy.zone"; };\n'
-                'zone "test" { type primary; file "test.zone"; };\n')
-            return "-f", "-c", folder / "named.conf"
-
-        self.check("bind9", "named", configure, [
-            "@ CNAME .", "@ CNAME .;why", "@ CNAME . ; why", "@ 60 IN CNAME .;why",
-            "@ CNAME *.;why", "@ A 0.0.0.0;why", "@ CNAME rpz-passthru.;why",
-            "@ A 192.0.2.7;why"])
+        start = "$TTL 60\n@ SOA a. b. 1 2 3 4 5\n@ NS a.\n"
+        self.check("bind9", "named", "-f -c FOLDER/conf", {
+            "test.zone": start + "* A 192.0.2.99\n", "policy.zone": start + "LINES", "conf": """
+options { directory "FOLDER"; listen-on port PORT { 127.0.0.1; }; listen-on-v6 { none; };
+ pid-file none; session-keyfile none; dnssec-validation no; empty-zones-enable no;
+ response-policy { zone "policy"; } qname-wait-recurse no; };
+controls { };
+zone "policy" { type primary; file "policy.zone"; };
+zone "test" { type primary; file "test.zone"; };
+"""}, ["@ CNAME .", "@ CNAME .;why", "@ 60 IN CNAME . ; why", "@ CNAME *.;why", "@ A 0.0.0.0;why",
+            "@ CNAME rpz-passthru.;why", "@ A 192.0.2.7;why"])
 
 
 if __name__ == "__main__":

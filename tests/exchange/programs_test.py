@@ -11,11 +11,12 @@ import subprocess
 import tempfile
 import unittest
 
+from fetched import GO_PLACE, PATIENCE
+
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 GUAVA = pathlib.Path(os.environ.get("GUAVA", "/usr/share/java/guava.jar"))
 GUAVA_PRINTED = "/usr/share/java/guava.jar"
-GO_PLACE = "/usr/local/go/bin"  # where Go's own archive is unpacked
-PATIENCE = 240  # seconds for what a registry has to send
+PATH = f"/usr/bin:{os.environ['PATH']}:{GO_PLACE}"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FETCHES = re.compile(r"mvn .*|.*pip install .*|.*go get .*")
 # What mvn, pip and go say of a registry; what it does not have is a mistake of the page.
@@ -33,15 +34,8 @@ def sections():
 
 
 class Programs(unittest.TestCase):
-    def run_shell(self, folder, script):
-        path = f"/usr/bin{os.pathsep}{os.environ['PATH']}{os.pathsep}{GO_PLACE}"
-        return subprocess.run(["sh", "-e"], input=script, cwd=folder, capture_output=True,
-                              text=True, check=False, timeout=PATIENCE,
-                              env=os.environ | {"PATH": path})
-
     def run_section(self, name):
-        missing = [tool for tool in ["sqlite3", *NEEDS[name]]
-                   if shutil.which(tool, path=os.environ["PATH"] + os.pathsep + GO_PLACE) is None]
+        missing = [tool for tool in ["sqlite3", *NEEDS[name]] if not shutil.which(tool, path=PATH)]
         if name == "Guava" and not GUAVA.exists():
             missing.append(str(GUAVA))
         if missing:
@@ -62,7 +56,9 @@ class Programs(unittest.TestCase):
     def run_block(self, folder, script, wanted):
         script = script.replace(GUAVA_PRINTED, str(GUAVA))
         try:
-            run = self.run_shell(folder, script)
+            run = subprocess.run(["sh", "-e"], input=script, cwd=folder, capture_output=True,
+                                 text=True, check=False, timeout=PATIENCE,
+                                 env=os.environ | {"PATH": PATH})
         except subprocess.TimeoutExpired:
             self.skipTest("skipped: a registry does not answer in time")
         if run.returncode != 0 and FETCHES.search(script) and UNREACHED.search(

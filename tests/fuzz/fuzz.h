@@ -80,11 +80,16 @@ static inline int fuzz_step(sqlite3_stmt *statement) {
     return code;
 }
 
+static inline uint8_t *fuzz_allocate(uint64_t size) {
+    uint8_t *bytes = malloc(size > 0 ? (size_t)size : 1);
+    if (bytes == NULL)
+        abort();
+    return bytes;
+}
+
 /* A copy of exactly the size, for the sanitizer to see reads beyond. */
 static inline uint8_t *fuzz_copy(const uint8_t *data, size_t size) {
-    uint8_t *copy = malloc(size > 0 ? size : 1);
-    if (copy == NULL)
-        abort();
+    uint8_t *copy = fuzz_allocate(size);
     if (size > 0)
         memcpy(copy, data, size);
     return copy;

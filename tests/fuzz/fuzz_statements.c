@@ -67,155 +67,108 @@ static void expression(struct source *source, int depth) {
     append(source, "))", call[0] == '(' ? 2 : 1);
 }
 
-/* In place of $ comes an expression. */
+/* In place of $ comes an expression, of @ a filter table, and of # its hidden column. */
 static const char *const STATEMENTS[] = {
     "SELECT $ FROM t",
     "SELECT $ FROM t GROUP BY i % 2",
-    "SELECT $",
     "SELECT i FROM t WHERE $",
     "SELECT i FROM t ORDER BY $",
-    "UPDATE t SET b = $",
-    "UPDATE t SET b = $ WHERE i = 2",
+    "UPDATE t SET b = $ WHERE i >= $",
     "INSERT INTO t SELECT i + 10, v, $ FROM t LIMIT 3",
     "CREATE INDEX IF NOT EXISTS x ON t($)",
-    "INSERT INTO seen(key) SELECT $ FROM t",
-    "INSERT OR IGNORE INTO seen(key) SELECT $ FROM t",
-    "REPLACE INTO small(key) SELECT $ FROM t",
-    "INSERT OR ABORT INTO small(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
-    "FROM c LIMIT 20) SELECT i || $ FROM c, t LIMIT 20",
-    "INSERT OR IGNORE INTO seen(seen, key) SELECT 'merge', $ FROM t",
-    "INSERT INTO small(small, key) VALUES ('merge', $)",
-    "INSERT INTO seen(seen) VALUES ($)",
-    "INSERT INTO seen(key, info) VALUES (1, $)",
-    "SELECT count(*) FROM seen WHERE key = $",
-    "SELECT count(*) FROM t, seen WHERE key = $",
-    "SELECT key, info FROM small WHERE key IN (i, 1, $)",
-    "SELECT key, rowid FROM t, small($)",
-    "SELECT 1 FROM seen WHERE key = 1 OR key = $",
-    "SELECT info, filter FROM seen WHERE key > $",
-    "DELETE FROM seen WHERE key = $",
-    "UPDATE small SET key = $",
-    "CREATE VIRTUAL TABLE made USING bloom(capacity=$)",
-    "CREATE VIRTUAL TABLE made USING bloom(capacity=20, fpr=$, growth=off)",
-    "CREATE VIRTUAL TABLE made USING bloom(growth = $)",
-    "CREATE VIRTUAL TABLE made USING bloom(fpr=0.5, capacity=3);",
-    "CREATE VIRTUAL TABLE made USING bloom();",
-    "INSERT INTO made SELECT $ FROM t",
-    "INSERT INTO made(key) SELECT $ FROM t",
-    "SELECT info FROM made, t WHERE key = $",
-    "SELECT info, filter FROM small",
-    "SELECT filter FROM seen",
-    "SELECT info FROM seen",
-    "SELECT * FROM seen",
-    "SELECT * FROM seen WHERE seen = $ AND key = i",
-    "SELECT 1 IN small, $ FROM t",
-    "INSERT INTO seen(seen) VALUES ('clear')",
-    "INSERT INTO small(small) VALUES ('CLEAR')",
-    "INSERT INTO seen(seen, key) SELECT 'merge', filter FROM seen",
+    "INSERT INTO @(key) SELECT $ FROM t",
+    "INSERT OR IGNORE INTO @(key) SELECT $ FROM t",
+    "REPLACE INTO @(key) SELECT $ FROM t",
+    "INSERT OR ABORT INTO @(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c "
+    "LIMIT 20) SELECT i || $ FROM c, t LIMIT 20",
+    "INSERT OR IGNORE INTO @(#, key) SELECT 'merge', $ FROM t",
+    "INSERT INTO @(#, key) SELECT 'merge', filter FROM @",
+    "INSERT INTO @(#, key) SELECT 'merge', filter FROM main.seen",
+    "INSERT INTO @(#, key) SELECT 'add_all', bloom_hashes(v, $) FROM t",
+    "INSERT INTO @(#) VALUES ('clear')",
+    "INSERT INTO @(#) VALUES ('rotate')",
+    "INSERT INTO @(#) SELECT CASE WHEN i < 3 THEN 'rotate' ELSE $ END FROM t",
+    "INSERT INTO @(#) VALUES ($)",
+    "INSERT INTO @(key, info) VALUES (1, $)",
+    "INSERT INTO @ SELECT $ FROM t",
+    "SELECT count(*) FROM t, @ WHERE key = $",
+    "SELECT key, info FROM @ WHERE key IN ('a', 1, $)",
+    "SELECT key, @.rowid FROM t, @($)",
+    "SELECT 1 FROM @ WHERE key = 1 OR key = $",
+    "SELECT info, filter FROM @ WHERE key > $",
+    "SELECT * FROM @ WHERE # = $ AND key = 1",
+    "SELECT info, filter FROM @",
+    "SELECT 1 IN @, $ FROM t",
+    "DELETE FROM @ WHERE key = $",
+    "UPDATE @ SET key = $",
+    "CREATE VIRTUAL TABLE made USING bloom(capacity=3, fpr=0.5)",
+    "CREATE VIRTUAL TABLE made USING bloom(capacity=20, fpr=$, growth=$)",
+    "CREATE VIRTUAL TABLE made USING bloom(capacity=$, generations=$)",
+    "CREATE VIRTUAL TABLE made USING bloom(layout=$, capacity='10', key=$)",
     "SAVEPOINT a",
     "SAVEPOINT b",
     "ROLLBACK TO a",
     "ROLLBACK TO b",
     "RELEASE a",
-    "DROP TABLE made",
-    "DROP TABLE seen",
-    "ALTER TABLE made RENAME TO small2",
-    "ALTER TABLE seen RENAME TO made",
-    "CREATE VIRTUAL TABLE made USING bloom(layout=$, capacity='10')",
-    "CREATE VIRTUAL TABLE made USING bloom(fpr='0.1', key=$)",
+    "DROP TABLE @",
+    "ALTER TABLE @ RENAME TO made",
     "CREATE TRIGGER one AFTER INSERT ON t BEGIN INSERT OR IGNORE INTO seen(key) VALUES (new.v); "
-    "INSERT INTO small(key) SELECT new.i; END",
+    "INSERT INTO small(key) SELECT new.i; INSERT INTO aged(aged) VALUES ('rotate'); END",
     "CREATE TRIGGER two AFTER INSERT ON seen_data BEGIN INSERT INTO small(key) VALUES (new.id); "
     "END",
     "CREATE TRIGGER three AFTER INSERT ON small_data BEGIN INSERT INTO seen(key) VALUES (new.id); "
     "INSERT INTO small(small) VALUES ('clear'); END",
     "ATTACH ':memory:' AS x",
     "CREATE VIRTUAL TABLE x.seen USING bloom(capacity=3, fpr=0.1)",
-    "INSERT INTO x.seen(key) SELECT $ FROM t",
-    "INSERT INTO x.seen(seen, key) SELECT 'merge', filter FROM main.seen",
-    "SELECT info, filter FROM x.seen",
     "DETACH x",
-    "INSERT INTO aged(aged) VALUES ('rotate')",
-    "INSERT INTO aged(key) SELECT $ FROM t",
-    "INSERT OR IGNORE INTO aged(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
-    "FROM c LIMIT 20) SELECT i || $ FROM c, t LIMIT 20",
-    "SELECT count(*) FROM t, aged WHERE key = $",
-    "SELECT info, filter FROM aged",
-    "INSERT INTO aged(aged, key) VALUES ('merge', $)",
-    "INSERT INTO aged(aged) SELECT CASE WHEN i < 3 THEN 'rotate' ELSE $ END FROM t",
-    "INSERT INTO aged(aged) VALUES ('clear')",
-    "INSERT INTO aged(aged, key) SELECT 'add_all', bloom_hashes(v, $) FROM t",
-    "INSERT INTO seen(seen) VALUES ('rotate')",
-    "CREATE VIRTUAL TABLE made USING bloom(capacity=3, generations=$)",
-    "INSERT INTO made(made) VALUES ('rotate')",
-    "CREATE TRIGGER four AFTER INSERT ON t BEGIN INSERT INTO aged(key) VALUES (new.v); INSERT INTO "
-    "aged(aged) VALUES ('rotate'); END",
 };
+static const char *const TABLES[] = {"seen", "small", "aged", "made", "x.seen"};
 
-/* Of some inputs one question to the authorizer is answered with DENY or IGNORE. */
-static unsigned authorizations; /* the number of that question, from 1 on; 0: none */
-static unsigned authorized;
-static int refusal;
-
-static int authorize(void *argument, int action, const char *a, const char *b, const char *c,
-                     const char *d) {
-    (void)argument, (void)a, (void)b, (void)c, (void)d;
-    if (++authorized != authorizations)
-        return SQLITE_OK;
-    /* SQLite 3.40 itself crashes when a SELECT is to be ignored beside a window function. */
-    return action == SQLITE_SELECT ? SQLITE_DENY : refusal;
-}
-
-static void set_authorizer(sqlite3 *database, unsigned chosen) {
-    authorizations = chosen < 192 ? 0 : chosen - 191;
-    refusal = chosen % 2 ? SQLITE_DENY : SQLITE_IGNORE;
-    authorized = 0;
-    sqlite3_set_authorizer(database, authorizations != 0 ? authorize : NULL, NULL);
+static void write_statement(struct source *source, const char *form, int depth) {
+    const char *table = TABLES[choose(source, sizeof TABLES / sizeof *TABLES)];
+    const char *column = table[1] == '.' ? table + 2 : table;
+    source->length = 0;
+    for (; *form != '\0'; form++) {
+        if (*form == '$')
+            expression(source, depth);
+        else if (*form == '@' || *form == '#')
+            append(source, *form == '@' ? table : column, strlen(*form == '@' ? table : column));
+        else
+            append(source, form, 1);
+    }
 }
 
 /* Nobody writes the shadow tables here, so they are never damaged, and nothing else is; but they
  * may have triggers. */
 static void judge(sqlite3 *database, const char *sql, int code) {
-    switch (code) {
-    case SQLITE_CORRUPT:
-        if (authorizations != 0 || strstr(sqlite3_errmsg(database), "a trigger, an index") != NULL)
-            break; /* what the extension was told to ignore is missing to it */
-        /* fall through */
-    case SQLITE_INTERNAL:
-    case SQLITE_MISUSE:
-    case SQLITE_NOMEM:
+    if (code == SQLITE_CORRUPT && strstr(sqlite3_errmsg(database), "a trigger, an index") != NULL)
+        return;
+    if (code == SQLITE_CORRUPT || code == SQLITE_INTERNAL || code == SQLITE_MISUSE ||
+        code == SQLITE_NOMEM) {
         fprintf(stderr, "%s: result %d: %s\n", sql, code, sqlite3_errmsg(database));
         abort();
-    default:
-        break;
     }
 }
 
 static void run(sqlite3 *database, const char *sql) {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
-    judge(database, sql, code & 0xff);
-    if (code != SQLITE_OK || statement == NULL)
-        return;
-    code = fuzz_step(statement);
+    if (code == SQLITE_OK && statement != NULL)
+        code = fuzz_step(statement);
     judge(database, sql, code & 0xff);
     sqlite3_finalize(statement);
 }
 
-static sqlite3 *open_database(void) {
-    sqlite3 *database = fuzz_open();
-    fuzz_must(database,
-              "CREATE TABLE t(i, v, b);"
-              "INSERT INTO t VALUES (1, 'a', bloom_new(10)), (2, 2.5, bloom_add(bloom_new(10), 1)),"
-              "(3, NULL, bloom_new(10, 0.01, 'classic'));"
-              "CREATE VIRTUAL TABLE seen USING bloom(capacity=10, fpr=0.01, growth=off);"
-              "CREATE VIRTUAL TABLE small USING bloom(capacity=3, fpr=0.1);"
-              "INSERT INTO small(key) VALUES (1), (2), (3), (4), (5), (6), ('a');"
-              "CREATE VIRTUAL TABLE aged USING bloom(capacity=3, fpr=0.1, generations=2);"
-              "INSERT INTO aged(key) VALUES (1), (2), (3), (4), (5), (6), ('a');"
-              "INSERT INTO aged(aged) VALUES ('rotate'), ('rotate')");
-    return database;
-}
+static const char SETUP[] =
+    "CREATE TABLE t(i, v, b);"
+    "INSERT INTO t VALUES (1, 'a', bloom_new(10)), (2, 2.5, bloom_add(bloom_new(10), 1)),"
+    "(3, NULL, bloom_new(10, 0.01, 'classic'));"
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=10, fpr=0.01, growth=off);"
+    "CREATE VIRTUAL TABLE small USING bloom(capacity=3, fpr=0.1);"
+    "INSERT INTO small(key) VALUES (1), (2), (3), (4), (5), (6), ('a');"
+    "CREATE VIRTUAL TABLE aged USING bloom(capacity=3, fpr=0.1, generations=2);"
+    "INSERT INTO aged(key) VALUES (1), (2), (3), (4), (5), (6), ('a');"
+    "INSERT INTO aged(aged) VALUES ('rotate'), ('rotate')";
 
 /* All statements of an input are one transaction that is rolled back, so that the next one begins
  * where this one did. */
@@ -224,33 +177,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct source source;
     static sqlite3 *database;
     if (database == NULL)
-        database = open_database();
+        fuzz_must(database = fuzz_open(), SETUP);
     source.data = data;
     source.left = size;
     int changes_of_schema = 0;
-    unsigned chosen = choose(&source, 256);
     fuzz_work = FUZZ_WORK_MOST;
     if (sqlite3_exec(database, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
         abort();
-    set_authorizer(database, chosen);
     for (int statements = 0; statements < STATEMENTS_MOST && source.left > 0; statements++) {
         const char *form = STATEMENTS[choose(&source, sizeof STATEMENTS / sizeof *STATEMENTS)];
-        const char *place = strchr(form, '$');
         /* CREATE, DROP, ALTER: each takes as long as ten others. */
         if (strchr("CDA", form[0]) != NULL && ++changes_of_schema > 2)
             continue;
-        source.length = 0;
-        append(&source, form, place != NULL ? (size_t)(place - form) : strlen(form));
-        if (place != NULL) {
-            expression(&source, DEPTH);
-            append(&source, place + 1, strlen(place + 1));
-        }
+        write_statement(&source, form, DEPTH);
         run(database, source.sql);
     }
-    /* Only setting one expires the statements that were prepared while it told to ignore. */
-    if (authorizations != 0)
-        sqlite3_set_authorizer(database, authorize, NULL);
-    sqlite3_set_authorizer(database, NULL, NULL);
     /* An interrupt in the middle of a statement may have ended the transaction already. */
     fuzz_work = FUZZ_WORK_MOST;
     if (!sqlite3_get_autocommit(database))

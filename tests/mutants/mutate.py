@@ -1,22 +1,18 @@
 """Makes the mutants of a C source: one operator, bound, statement or pair of arguments changed.
 
-mutants_of(text) gives them as (kind, from, to, replacement): text[from:to] is to be replaced. It
-reads tokens, not C; what does not compile is for the compiler to find. Constants of tables,
-declarations and preprocessor lines are left alone, and whatever stands outside functions.
+mutants_of(text) gives them as (from, to, replacement): text[from:to] is to be replaced. It
+knows the form that clang-format gives the sources, not C; what does not compile is for the compiler
+to find. Constants of tables, declarations and preprocessor lines are left alone, and whatever
+stands outside functions.
 """
 import re
 
-TOKEN = re.compile(r"""
-    (?P<comment>/\*.*?\*/|//[^\n]*)
-  | (?P<line>(?m:^)[ \t]*\#(?:\\\n|[^\n])*)
-  | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
-  | (?P<number>0[xX][0-9a-fA-F]+[uUlL]*|\d+\.?\d*(?:[eE][-+]?\d+)?[uUlL]*)
-  | (?P<word>[A-Za-z_]\w*)
-  | (?P<sign><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|
-        [-+*/%&|^<>=!~?:;,.(){}\[\]])
-""", re.VERBOSE | re.DOTALL)
+HIDDEN = re.compile(r"""/\*.*?\*/ | //[^\n]* | (?m:^)[ \t]*\#(?:\\\n|[^\n])*
+                      | (?<!\\)"(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""", re.VERBOSE | re.DOTALL)
+FUNCTION = re.compile(r"\) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 
-# What takes an operator's place. + - * & stand between two operands only.
+# What takes an operator's place. + - * & with spaces on both sides only: there the formatter leaves
+# them out at a sign and at a pointer.
 INSTEAD = {
     "<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
     "==": ["!="], "!=": ["=="], "&&": ["||"], "||": ["&&"],
@@ -25,135 +21,78 @@ INSTEAD = {
     "+=": ["-="], "-=": ["+="], "*=": ["/="], "/=": ["*="], "|=": ["&="], "&=": ["|="],
     "^=": ["|="], "<<=": [">>="], ">>=": ["<<="], "++": ["--"], "--": ["++"], "!": [""],
 }
-OPENING, CLOSING = "([{", ")]}"
-WORDS_BEFORE_OPERANDS = {"return", "case", "else", "do"}
-NOT_CALLED = {"if", "while", "for", "switch", "return", "sizeof", "_Static_assert", "defined"}
+OPERATOR = re.compile(r"(?<=\s)(?:[-+*/%&|^]|<<|>>)?=(?=\s)|\+\+|--|!(?![=])"
+                      r"|(?<=\s)(?:[-+*&/%|^<>]|<<|>>|[<>=!]=|&&|\|\|)(?=\s)")
+NUMBER = re.compile(r"(?<![\w.])(\d+|0[xX][0-9a-fA-F]+)(?![\w.])")
+CONDITION = re.compile(r"\b(?:if|while) \(")
+CONTROL = re.compile(r"\s*(?:\} )?(?:else )?(?:if|for|while|switch) \(")
+CALL = re.compile(r"\b(?!(?:if|while|for|switch|return|sizeof|defined)\b)[A-Za-z_]\w*\(")
 DECLARES = re.compile(r"(const|static|struct|enum|union|typedef|extern|unsigned|signed|void|char|"
                       r"bool|int|long|short|float|double|size_t|_Alignas|"
-                      r"\w+_t|sqlite3\w*|va_list|FILE) [\s*]*\w|\w+ \*?\w+( =|;|\[|,)")
+                      r"\w+_t|sqlite3\w*|va_list|FILE) [\s*]*[\w{]|\w+ \*?\w+( =|;|\[|,)")
 
 
-class Token:
-    def __init__(self, match):
-        self.kind, self.text = match.lastgroup, match.group()
-        self.start, self.end = match.span()
-        self.close = None  # of what opens: the index of what closes it
+def masked(text):
+    """With letters in place of what comments, texts and preprocessor lines have in them."""
+    def mask(match):
+        found = match.group()
+        return re.sub(r"[^\n]", "_" if found[0] in "\"'" else " ", found)
+    return HIDDEN.sub(mask, text)
 
 
-def tokens_of(text):
-    """All tokens but comments and preprocessor lines, brackets paired."""
-    tokens = [Token(match) for match in TOKEN.finditer(text)
-              if match.lastgroup not in ("comment", "line")]
-    opened = []
-    for index, token in enumerate(tokens):
-        if token.kind == "sign" and token.text in OPENING:
-            opened.append(index)
-        elif token.kind == "sign" and token.text in CLOSING and opened:
-            tokens[opened.pop()].close = index
-    return tokens
+def pieces(code, start):
+    """Of what stands in brackets that are open at start: the ends of its parts."""
+    depth, ends = 0, []
+    for match in re.compile(r"[][(){},]").finditer(code, start):
+        if match.group() in "([{":
+            depth += 1
+        elif match.group() != ",":
+            depth -= 1
+        if depth < 0 or depth == 0 and match.group() == ",":
+            ends.append(match.start())
+        if depth < 0:
+            return ends
+    return ends
 
 
-def function_bodies(tokens):
-    """The ranges of tokens between the outermost braces that follow a parenthesis: of functions."""
-    index = 0
-    while index < len(tokens):
-        token = tokens[index]
-        if token.text == "{" and token.close is not None:
-            if index and tokens[index - 1].text == ")":
-                yield index + 1, token.close
-            index = token.close
-        index += 1
-
-
-def operand_ends(token):
-    return token.kind in ("number", "text") or token.text in ")]" or (
-        token.kind == "word" and token.text not in WORDS_BEFORE_OPERANDS)
-
-
-def operators(text, tokens, first, last):
-    for index in range(first, last):
-        token, before, after = tokens[index], tokens[index - 1], tokens[index + 1]
-        if token.kind != "sign" or token.text not in INSTEAD:
+def statements(code, start, end):
+    """Those that end in a semicolon, and where each begins: at a line of its own."""
+    begin = depth = 0
+    for line in re.finditer(r"[^\n]*\n", code[start:end]):
+        here = line.group().rstrip()
+        if not begin and here:
+            begin = start + line.start() + len(here) - len(here.lstrip())
+        depth += here.count("(") - here.count(")")
+        if depth > 0 or not here:
             continue
-        if token.text in "+-*&":
-            # Spaces on both sides: the formatter leaves them out at a sign and at a pointer.
-            if not operand_ends(before) or after.start == token.end or before.end == token.start:
-                continue
-        for other in INSTEAD[token.text]:
-            yield "operator", token.start, token.end, other
-
-
-def bounds(text, tokens, first, last):
-    for index in range(first, last):
-        token = tokens[index]
-        if token.kind != "number" or not re.fullmatch(r"\d+|0[xX][0-9a-fA-F]+", token.text):
-            continue
-        number = int(token.text, 0)
-        yield "bound", token.start, token.end, str(number + 1)
-        if number > 0:
-            yield "bound", token.start, token.end, str(number - 1)
-
-
-def conditions(text, tokens, first, last):
-    for index in range(first, last):
-        token = tokens[index]
-        if token.text in ("if", "while") and tokens[index + 1].close is not None:
-            inner = tokens[index + 2].start, tokens[tokens[index + 1].close].start
-            yield "condition", *inner, f"!({text[slice(*inner)]})"
-
-
-def statements(text, tokens, first, last):
-    """Those that end in a semicolon. Lines stay where they are."""
-    index = first
-    begins = True
-    while index < last:
-        token = tokens[index]
-        if token.text in ("if", "for", "while", "switch") and tokens[index + 1].close is not None:
-            index = tokens[index + 1].close + 1
-            begins = True
-            continue
-        if token.text in ("{", "}", ";", ":") or token.text in ("else", "do"):
-            begins = True
-            index += 1
-            continue
-        if not begins:
-            index += 1
-            continue
-        end = index
-        while end < last and tokens[end].text not in ("{", ";", "}"):
-            end = tokens[end].close + 1 if tokens[end].close is not None else end + 1
-        if tokens[end].text == ";":
-            span = token.start, tokens[end].start
-            statement = text[slice(*span)]
-            if not DECLARES.match(statement) and token.text not in ("case", "default"):
-                yield "statement", *span, "\n" * statement.count("\n")
-        begins = False
-        index = end
-
-
-def arguments(text, tokens, first, last):
-    for index in range(first, last):
-        opening = tokens[index + 1]
-        if (tokens[index].kind != "word" or opening.text != "(" or opening.close is None
-                or tokens[index].text in NOT_CALLED):
-            continue
-        pieces, start, inner = [], opening.end, index + 2
-        while inner < opening.close:
-            if tokens[inner].text == ",":
-                pieces.append((start, tokens[inner].start))
-                start = tokens[inner].end
-            inner = tokens[inner].close + 1 if tokens[inner].close is not None else inner + 1
-        pieces.append((start, tokens[opening.close].start))
-        for one, other in zip(pieces, pieces[1:]):
-            left, right = text[slice(*one)].strip(), text[slice(*other)].strip()
-            if left != right:
-                yield "arguments", one[0], other[1], f"{right}, {left}"
-
-
-KINDS = (operators, bounds, conditions, statements, arguments)
+        last = start + line.start() + len(here) - 1
+        text = code[begin:last + 1]
+        if CONTROL.match(text) or re.search(r"[{};:]$|\belse$|\bdo$", text):
+            if text[-1] == ";" and re.match(r"(?!case\b|default\b)[\w*(+-]", text) and not (
+                    CONTROL.match(text) or DECLARES.match(text[:-1])):
+                yield begin, last
+            begin = 0
 
 
 def mutants_of(text):
-    tokens = tokens_of(text)
-    return [mutant for first, last in function_bodies(tokens) for kind in KINDS
-            for mutant in kind(text, tokens, first, last)]
+    code, found = masked(text), []
+    for function in FUNCTION.finditer(code):
+        start, end = function.span(1)
+        for match in OPERATOR.finditer(code, start, end):
+            found += [(*match.span(), other) for other in INSTEAD.get(match[0], ())]
+        for match in NUMBER.finditer(code, start, end):
+            number = int(match[0], 0)
+            found += [(*match.span(), str(other)) for other in (number + 1, number - 1)
+                      if other >= 0]
+        for match in CONDITION.finditer(code, start, end):
+            span = match.end(), pieces(code, match.end())[-1]
+            found.append((*span, f"!({text[slice(*span)]})"))
+        for span in statements(code, start, end):
+            found.append((*span, "\n" * text.count("\n", *span)))
+        for match in CALL.finditer(code, start, end):
+            ends = [match.end() - 1, *pieces(code, match.end())]
+            for first, middle, last in zip(ends, ends[1:], ends[2:]):
+                left, right = text[first + 1:middle].strip(), text[middle + 1:last].strip()
+                if left != right:
+                    found.append((first + 1, last, f"{right}, {left}"))
+    return found

@@ -16,6 +16,7 @@ changed; JOBS (2) at once. What was found is kept in build/mutants, so that a ru
 goes on where it was. The last line is `N passed, N failed`, of mutants killed and survivors.
 """
 import concurrent.futures
+import contextlib
 import hashlib
 import itertools
 import json
@@ -24,7 +25,6 @@ import os
 import pathlib
 import queue
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -43,8 +43,8 @@ PREFETCH = "BLOOM_PREFETCH("  # what is fetched ahead shows in time alone
 # A wrong type is no mutant: no compiler takes it with the warnings of the project.
 FLAGS = "CFLAGS=-O2 -Werror=int-conversion -Werror=incompatible-pointer-types " \
         "-Werror=return-type -Werror=discarded-qualifiers"
-PRODUCTS = ("bloom.so", "libsqlite-bloom-filter.a")
-MEMORY = 6 << 30
+PRODUCTS = "bloom.so libsqlite-bloom-filter.a"
+BLOCKS, KILOBYTES = 1 << 22, 6 << 20  # of a file, of memory
 # They compile all sources once more, or read text alone.
 LEFT_OUT = {"build", "sources", "script runner", "runner of suites", "documentation"}
 
@@ -56,22 +56,17 @@ def sources():
 
 class Mutant:
     def __init__(self, path, text, change):
-        self.kind, self.start, self.end, self.instead = change
+        start, end, instead = change
         self.name, self.text = str(path.relative_to(TOP)), text
-        first, last = text.rfind("\n", 0, self.start) + 1, text.find("\n", self.end)
+        self.changed = text[:start] + instead + text[end:]
+        first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
         self.before = text[first:last]
-        self.after = text[first:self.start] + self.instead + text[self.end:last]
-        self.line = text.count("\n", 0, self.start) + 1
+        after = text[first:start] + instead + text[end:last]
+        self.line = text.count("\n", 0, start) + 1
         lines = ["- " + line.strip() for line in self.before.split("\n")]
-        lines += ["+ " + line.strip() for line in self.after.split("\n") if line.strip()]
+        lines += ["+ " + line.strip() for line in after.split("\n") if line.strip()]
         self.diff = "\n".join(lines)
-        self.rank = None
-
-    def changed(self):
-        return self.text[:self.start] + self.instead + self.text[self.end:]
-
-    def folder(self):
-        return self.name.split("/")[1]
+        self.rank, self.folder = None, self.name.split("/")[1]
 
 
 def mutants():
@@ -95,43 +90,28 @@ def mutants():
 def equivalents():
     """What is known to change nothing: files and diffs, without line numbers."""
     text = (TOP / "tests/mutants/equivalents.txt").read_text(encoding="utf-8")
-    entry = re.compile(r"(ext/\S+\n)((?:(?:- .*\n)+(?:\+ .*\n)+)+)(?:  \S.*\n)+")
-    found = set()
-    for lines in re.split(r"\n\n+", text.strip())[1:]:
-        match = entry.fullmatch(lines + "\n")
-        if match is None:
-            raise SystemExit(f"equivalents.txt: no file above or no reason below:\n{lines}")
-        found |= {match[1] + diff.rstrip() for diff in
-                  re.findall(r"(?:- .*\n)+(?:\+ .*\n)+", match[2])}
-    return found
-
-
-def limits():
-    os.setsid()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 31, 1 << 31))
+    found = re.findall(r"^(ext/\S+\n(?:- .*\n)+(?:\+ .*\n)+)", text, re.MULTILINE)
+    assert len(found) == text.count("\next/"), "equivalents.txt: no diff below a file"
+    return {entry.rstrip() for entry in found}
 
 
 def run(command, folder, seconds, sanitized=False):
     """Whether it succeeds when each of its processes computes for no longer. Others may compute
     beside it, and it may wait: that takes several times as long."""
-    def prepare():
-        limits()
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
-        if not sanitized:  # which takes terabytes
-            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    limits = f"ulimit -c 0; ulimit -f {BLOCKS}; ulimit -t {math.ceil(seconds)}; "
+    if not sanitized:  # which takes terabytes
+        limits += f"ulimit -d {KILOBYTES}; "
     with open(folder / "build/mutant.log", "w", encoding="utf-8") as log:
-        process = subprocess.Popen(command, shell=True, cwd=folder, stdin=subprocess.DEVNULL,
-                                   stdout=log, stderr=subprocess.STDOUT, preexec_fn=prepare)
+        process = subprocess.Popen(limits + command, shell=True, cwd=folder, stdout=log,
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
         try:
             return process.wait(10 + 5 * seconds) == 0
         except subprocess.TimeoutExpired:
             return False
         finally:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             process.wait()
 
 
@@ -143,29 +123,18 @@ class Suite:
         program = re.search(r"\S+/tests/\w+(?= |$)", command)
         self.target = named or (program[0] if program else None)
         self.is_sanitized = program is not None
-        self.is_unit, self.is_script = name.endswith("_test"), "tests/sql/" in command
         self.seconds, self.kills = 0, {}
         if re.search(r"_test\.py( \w+)*$", command):
             self.command += " --failfast"
 
-    def reaches(self, folder):
-        """The unit tests have nothing in them that knows SQLite; what scripts load has nothing of
-        the library's own interface."""
-        if self.is_unit:
-            return folder not in ("sqlite", "table", "extension.c")
-        return folder != "sqlite-bloom-filter.c" or not self.is_script
-
     def order(self, mutant):
         """By the chance that it kills in a second: what was seen, and a guess to begin with."""
-        folder, stem = mutant.folder(), pathlib.Path(mutant.name).stem
+        folder, stem = mutant.folder, pathlib.Path(mutant.name).stem
         chance = self.kills.get(folder, 0) + 0.2 + (folder in self.name) + 2 * (stem in self.name)
         return -chance / (self.seconds + 0.3)
 
     def fails(self, folder, seconds):
         return not run(self.command, folder, seconds, sanitized=self.is_sanitized)
-
-    def builds(self, folder):
-        return not self.target or run(f"make -s '{FLAGS}' {self.target}", folder, 600)
 
 
 def suites_of(arguments):
@@ -215,30 +184,40 @@ class Tree:
             link = self.folder / "build" / name
             if (TOP / "build" / name).exists() and not link.exists():
                 link.symlink_to(TOP / "build" / name)
-        if not run(f"make -s '{FLAGS}' {' '.join(PRODUCTS)}", self.folder, 600):
-            raise SystemExit((self.folder / "build/mutant.log").read_text()[-3000:])
+        if not self.make(PRODUCTS):
+            raise SystemExit(self.last_log())
+
+    def make(self, target):
+        return not target or run(f"make -s '{FLAGS}' {target}", self.folder, 600)
+
+    def last_log(self):
+        return (self.folder / "build/mutant.log").read_text()[-3000:]
 
     def digests(self):
-        return [hashlib.sha256((self.folder / name).read_bytes()).digest() for name in PRODUCTS]
+        return [hashlib.sha256((self.folder / name).read_bytes()).digest()
+                for name in PRODUCTS.split()]
 
     def judge(self, mutant, suites):
         """broken, same, survived, or the name of the suite that killed it."""
-        self.put(mutant.name, mutant.changed().encode())
+        self.put(mutant.name, mutant.changed.encode())
         try:
-            if not run(f"make -s '{FLAGS}' {' '.join(PRODUCTS)}", self.folder, 300):
+            if not self.make(PRODUCTS):
                 return "broken"
             if self.digests() == self.same:
                 return "same"
-            reaching = [suite for suite in suites if suite.reaches(mutant.folder())]
-            for suite in sorted(reaching, key=lambda suite: suite.order(mutant)):
-                if not suite.builds(self.folder):
+            for suite in sorted(suites, key=lambda suite: suite.order(mutant)):
+                if not self.make(suite.target):
                     return "broken"
                 if suite.fails(self.folder, 3 + 4 * suite.seconds):
-                    suite.kills[mutant.folder()] = suite.kills.get(mutant.folder(), 0) + 1
+                    suite.kills[mutant.folder] = suite.kills.get(mutant.folder, 0) + 1
                     return "killed: " + suite.name
             return "survived"
         finally:
             self.put(mutant.name, mutant.text.encode())
+
+
+def computed():
+    return sum(os.times()[2:4])  # by children
 
 
 def baseline(tree, suites):
@@ -247,14 +226,11 @@ def baseline(tree, suites):
     seconds = json.loads(kept.read_text()) if kept.exists() else {}
     for suite in suites:
         if suite.name not in seconds:
-            suite.builds(tree.folder)
-            before = os.times()
+            tree.make(suite.target)
+            before = computed()
             if suite.fails(tree.folder, 600):
-                raise SystemExit(f"{suite.name} fails without a mutant:\n" +
-                                 (tree.folder / "build/mutant.log").read_text()[-3000:])
-            after = os.times()
-            seconds[suite.name] = (after.children_user + after.children_system -
-                                   before.children_user - before.children_system)
+                raise SystemExit(f"{suite.name} fails without a mutant:\n{tree.last_log()}")
+            seconds[suite.name] = computed() - before
             kept.write_text(json.dumps(seconds))
         suite.seconds = seconds[suite.name]
 
@@ -277,9 +253,6 @@ def main(arguments):
     tree = trees.get()
     baseline(tree, suites)
     trees.put(tree)
-    for mutant, suite in itertools.product(drawn if found else [], suites):
-        if found.get(mutant.rank) == "killed: " + suite.name:
-            suite.kills[mutant.folder()] = suite.kills.get(mutant.folder(), 0) + 1
 
     def judge(mutant):
         if f"{mutant.name}\n{mutant.diff}" in known:
@@ -309,12 +282,6 @@ def main(arguments):
     for mutant in survivors:
         print(f"\n{mutant.name}:{mutant.line}\n{mutant.diff}")
     killed = sum(what.startswith("killed") for _, what in judged)
-    print()
-    for folder in sorted({mutant.folder() for mutant, _ in judged}):
-        of = [what for mutant, what in judged if mutant.folder() == folder]
-        dead = sum(what.startswith("killed") for what in of)
-        print(f"figures: {folder}: {dead} killed, {len(of) - dead - of.count('equivalent')} "
-              f"survived, {of.count('equivalent')} equivalent")
     print(f"figures: of {len(judged)} mutants (seed {SEED}) {killed} killed, {len(survivors)} "
           f"survived, {len(judged) - killed - len(survivors)} equivalent: "
           f"{100 * killed / max(1, killed + len(survivors)):.1f} %")

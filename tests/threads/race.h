@@ -5,10 +5,6 @@
 #include "sqlite3.h"
 static int race_calls;
 #define sqlite3_value_type(value) (race_calls++, sqlite3_value_type(value))
-#elif defined(RACE_OF_KEYS) /* the same in the library for C */
-#include "hash/murmur3.h"
-static int race_calls;
-#define bloom_murmur3_integer(key, words) (race_calls++, bloom_murmur3_integer(key, words))
 #else /* a call of SQLite after the end of a use, which another library may follow */
 #include "sqlite/functions.h"
 static inline void leave_too_early(void) {

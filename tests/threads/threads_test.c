@@ -1,31 +1,38 @@
 /* Many threads at once, each with a connection of its own: registering, building, checking,
- * merging, filter tables on one shared file; and one connection for all. run.sh builds this program
- * and the extension with ThreadSanitizer, which reports two threads at one place in memory even
- * when nothing came of it; the program itself compares results, exactly.
+ * merging, filter tables on one shared file. And many threads on one filter through
+ * sqlite-bloom-filter.h: what its header allows, all that takes a const filter. run.sh builds this
+ * program and the extension with ThreadSanitizer, which reports two threads at one place in memory
+ * even when nothing came of it; the program itself compares results, exactly.
  *
  *     threads_test DIRECTORY [LIBRARY]
  *
  * DIRECTORY is where databases may be written. With LIBRARY every connection loads the extension
  * from that file; without, it calls the one that is linked in.
  */
+#include "sqlite-bloom-filter.h"
 #include "sqlite-bloom.h"
-#include "threads.h"
 
+#include "filter/layout.h"
+
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PROBLEM_SIZE = 300, ANSWER_SIZE = 64, BUSY_MILLISECONDS = 60000 };
+enum { THREADS = 8, PROBLEM_SIZE = 300, ANSWER_SIZE = 64, BUSY_MILLISECONDS = 60000 };
 
+static pthread_barrier_t start;
+static int passed, failed;
 static const char *library; /* to load, or NULL */
 static const char *directory;
 
 /* What a thread is and what it found out: written by itself, read after it has been joined. */
 struct worker {
     int number;
-    sqlite3 *database; /* of this thread, or one that all share */
     void (*work)(struct worker *);
     char problem[PROBLEM_SIZE]; /* the first one; empty when all is well */
 };
@@ -100,16 +107,32 @@ static void *run_worker(void *argument) {
     return NULL;
 }
 
-/* Runs work in all threads at once; shared is a connection for all of them, or NULL. Counts as one
- * test. */
-static void in_threads(const char *title, void (*work)(struct worker *), sqlite3 *shared) {
+/* Counts a test, which found nothing wrong if problem is empty. */
+static void report(const char *title, const char *problem) {
+    passed += problem[0] == '\0';
+    failed += problem[0] != '\0';
+    if (problem[0] != '\0')
+        printf("%s: %s\n", title, problem);
+}
+
+/* Runs work in all threads at once. Counts as one test. */
+static void in_threads(const char *title, void (*work)(struct worker *)) {
     static struct worker workers[THREADS];
+    pthread_t threads[THREADS];
     const char *found = "";
-    for (int i = 0; i < THREADS; i++)
-        workers[i] = (struct worker){.number = i, .database = shared, .work = work};
-    run_threads(run_worker, workers, sizeof *workers);
-    for (int i = 0; i < THREADS && found[0] == '\0'; i++)
-        found = workers[i].problem;
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.number = i, .work = work};
+        if (pthread_create(&threads[i], NULL, run_worker, &workers[i]) != 0) {
+            fputs("no thread to be had\n", stderr);
+            exit(1);
+        }
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        found = found[0] == '\0' ? workers[i].problem : found;
+    }
+    pthread_barrier_destroy(&start);
     report(title, found);
 }
 
@@ -133,19 +156,15 @@ static void register_often(struct worker *worker) {
 #define HASH(series, value) series "SELECT hex(bloom_hash(" value ")) FROM c"
 
 static const char *const QUERIES[] = {
-    HASH(SERIES(300), "bloom_agg(i)"),
-    HASH(SERIES(300), "bloom_agg(i, NULL, 0.01, 'classic')"),
     /* Enough keys for many partitions; half of them are repeated. */
     HASH(SERIES(80000), "bloom_agg('key ' || (i % 40000))"),
     HASH(SERIES(80000), "bloom_agg(i % 40000, NULL, 0.01, 'classic')"),
-    HASH(SERIES(20000), "bloom_agg(i, 20000)"),
     HASH(SERIES(20000), "bloom_agg(i, 20000, 0.0001, 'classic')"),
     HASH(SERIES(5000), "bloom_agg(i, bloom_new(9000, 0.02))"),
     HASH(SERIES(100), "bloom_union_agg(bloom_add(bloom_new(500), i))"),
     HASH(SERIES(1), "bloom_union(bloom_add(bloom_new(500), i), NULL, bloom_new(500))"),
     HASH(SERIES(1), "bloom_intersect(bloom_add(bloom_new(500), i), bloom_new(500))"),
     HASH(SERIES(1), "bloom_add(bloom_new_bits(12345, 6), 1.5)"),
-    HASH(SERIES(1000), "bloom_info(bloom_agg(i, 1000))"),
     HASH(SERIES(1000), "bloom_info(bloom_agg(i, 1000, 0.01, 'classic'))"),
     HASH(SERIES(1000), "bloom_count(bloom_agg(i)) || ' ' || bloom_fpr(bloom_agg(i))"),
     HASH(SERIES(1000), "bloom_import(bloom_export(bloom_agg(i, 1000, 0.01, 'classic'), 'guava'), "
@@ -157,8 +176,6 @@ static const char *const QUERIES[] = {
 };
 
 enum { QUERY_COUNT = sizeof QUERIES / sizeof *QUERIES };
-
-static char expected_answers[QUERY_COUNT][ANSWER_SIZE];
 
 /* The first use of everything, by all threads at the same moment: what is set up at first use would
  * be set up here. The barrier before each statement comes after all that SQLite locks on the way to
@@ -190,24 +207,17 @@ static void use_for_the_first_time(struct worker *worker) {
 /* What one thread gets is what all must have got. */
 static void compare_first_answers(void) {
     struct worker here = {.number = -1};
+    char answer[ANSWER_SIZE];
     sqlite3 *database = open_database(&here, ":memory:");
     for (int query = 0; query < QUERY_COUNT; query++) {
-        ask(&here, database, QUERIES[query], false, expected_answers[query]);
+        ask(&here, database, QUERIES[query], false, answer);
         for (int i = 0; i < THREADS; i++)
-            if (strcmp(first_answers[i][query], expected_answers[query]) != 0)
+            if (strcmp(first_answers[i][query], answer) != 0)
                 problem(&here, "thread %d: another result than in a single thread: %s", i,
                         QUERIES[query]);
     }
     close_database(&here, database);
     report("answers at first use", here.problem);
-}
-
-/* Some of them on one connection, which SQLite hands to one thread after the other. */
-static void build_values_on_shared_connection(struct worker *worker) {
-    for (int i = 0; i < QUERY_COUNT / 4; i++) {
-        int query = (i + worker->number * QUERY_COUNT / THREADS) % QUERY_COUNT;
-        expect(worker, worker->database, QUERIES[query], expected_answers[query]);
-    }
 }
 
 /* Filter tables on one file: writers, readers, one thread that merges, and one that makes and drops
@@ -322,7 +332,7 @@ static void share_file(const char *journal) {
              journal);
     run(&here, database, sql);
     snprintf(title, sizeof title, "threads on one file, journal_mode=%s", journal);
-    in_threads(title, use_one_file, NULL);
+    in_threads(title, use_one_file);
 
     snprintf(title, sizeof title, "what they left, journal_mode=%s", journal);
     snprintf(sql, sizeof sql, "SELECT count(*) = %d FROM keys",
@@ -338,12 +348,115 @@ static void share_file(const char *journal) {
     unlink(path);
 }
 
-static void share_connection(void) {
-    struct worker here = {.number = -1};
-    sqlite3 *database = open_database(&here, ":memory:");
-    in_threads("values on one connection", build_values_on_shared_connection, database);
-    close_database(&here, database);
-    report("closing the one connection", here.problem);
+/* One filter for all: keys of all types, of which the first ADDED are added. */
+
+enum { KEYS = 600, ADDED = 300, TEXT_SIZE = 700, LONG_URLS = 10 };
+
+static const struct sqlite_bloom_filter *shared;
+static struct sqlite_bloom_key keys[KEYS];
+static int wanted[KEYS]; /* what one thread alone finds */
+
+static void make_keys(bool are_numbers) {
+    static char texts[KEYS][TEXT_SIZE];
+    for (int i = 0; i < KEYS; i++) {
+        /* A key rule needs memory for long ones. */
+        const int digits = i < LONG_URLS || i >= KEYS - LONG_URLS ? 600 : 1;
+        const int length =
+            snprintf(texts[i], TEXT_SIZE, "http://host%d.example/%0*d", i % 40, digits, i);
+        const struct sqlite_bloom_key kinds[] = {
+            sqlite_bloom_text_key(texts[i], (size_t)length),
+            sqlite_bloom_bytes_key(texts[i], (size_t)length),
+            sqlite_bloom_integer_key(i),
+            sqlite_bloom_real_key(i + 0.5),
+        };
+        keys[i] = kinds[are_numbers ? 2 : i % 4];
+    }
+}
+
+/* All else that leaves a filter as it is. */
+static bool can_be_used_otherwise(void) {
+    struct sqlite_bloom_description description;
+    struct sqlite_bloom_estimate estimate;
+    struct sqlite_bloom_filter *made = NULL;
+    const struct sqlite_bloom_filter *const twice[] = {shared, shared};
+    size_t length, other, exported = 0;
+    const void *bytes = sqlite_bloom_filter_bytes(shared, &length);
+    sqlite_bloom_filter_describe(shared, &description);
+    sqlite_bloom_filter_estimate(shared, &estimate);
+    sqlite_bloom_filter_export(shared, "dcso", NULL, &exported, NULL);
+    if (sqlite_bloom_filter_copy(&made, shared, NULL, NULL) != SQLITE_BLOOM_OK ||
+        memcmp(sqlite_bloom_filter_bytes(made, &other), bytes, length) != 0)
+        return false;
+    sqlite_bloom_filter_close(made);
+    const int status = sqlite_bloom_filter_union(&made, twice, 2, NULL, NULL);
+    if (status == SQLITE_BLOOM_OK)
+        sqlite_bloom_filter_close(made);
+    return status == SQLITE_BLOOM_OK || status == SQLITE_BLOOM_REFUSED;
+}
+
+/* Each thread begins at another key, so that they ask different ones at the same time. */
+static void read_filter(struct worker *worker) {
+    unsigned char found[KEYS];
+    for (int i = 0; i < KEYS; i++) {
+        const int at = (i + worker->number * KEYS / THREADS) % KEYS;
+        if (sqlite_bloom_filter_check(shared, keys[at]) != wanted[at])
+            problem(worker, "another answer than in a single thread");
+    }
+    sqlite_bloom_filter_check_many(shared, keys, KEYS, found);
+    for (int i = 0; i < KEYS; i++)
+        if (found[i] != (wanted[i] == 1))
+            problem(worker, "another answer than in a single thread, of many");
+    if (!can_be_used_otherwise())
+        problem(worker, "no copy or union of it");
+}
+
+static void must(int status, const char *said) {
+    if (status != SQLITE_BLOOM_OK) {
+        fprintf(stderr, "%s\n", said);
+        exit(1);
+    }
+}
+
+/* A view on a filter that a builder makes of the keys that it takes. Threads share the view, not
+ * what made it. */
+static void share_filter(double p, const char *options) {
+    struct sqlite_bloom_builder *builder;
+    struct sqlite_bloom_filter *filter, *view;
+    char said[SQLITE_BLOOM_PROBLEM_SIZE] = "";
+    size_t length;
+    int in = 0;
+    must(sqlite_bloom_builder_open(&builder, p, options, NULL, said), said);
+    for (int i = 0; i < ADDED; i++)
+        sqlite_bloom_builder_add(builder, keys[i], said);
+    must(sqlite_bloom_builder_finish(builder, &filter, said), said);
+    const void *bytes = sqlite_bloom_filter_bytes(filter, &length);
+    must(sqlite_bloom_filter_open(&view, bytes, length, NULL, said), said);
+    for (int i = 0; i < KEYS; i++)
+        in += (wanted[i] = sqlite_bloom_filter_check(filter, keys[i])) == 1;
+    shared = view;
+    in_threads(options, read_filter);
+    report(options, in < ADDED / 4 ? "too few keys are in" : "");
+    sqlite_bloom_filter_close(view);
+    sqlite_bloom_filter_close(filter);
+    sqlite_bloom_builder_close(builder);
+}
+
+static void share_filters(void) {
+    static const char *const KEYINGS[] = {"salt=000102030405060708090a0b0c0d0e0f", "key=url",
+                                          "key=url_nocase, salt=000102030405060708090a0b0c0d0e0f",
+                                          "layout=counting, key=url", "layout=fuse, key=url"};
+    char names[BLOOM_PROBLEM_SIZE], *rest = names;
+    int layouts = 0;
+    bloom_layout_list(names, sizeof names, false); /* 'blocked', 'classic', ... */
+    for (const char *name; (name = strtok(rest, "', ")) != NULL; rest = NULL, layouts++) {
+        const struct bloom_layout *layout = bloom_layout_by_name(name, strlen(name));
+        make_keys(layout->exact || layout == &bloom_layout_parquet_int32);
+        share_filter(layout->exact ? 0 : 0.01, name);
+    }
+    report("layouts", layouts < 13 ? "too few of them" : "");
+    make_keys(false);
+    for (size_t i = 0; i < sizeof KEYINGS / sizeof *KEYINGS; i++)
+        share_filter(0.01, KEYINGS[i]);
 }
 
 int main(int count, char **arguments) {
@@ -358,13 +471,14 @@ int main(int count, char **arguments) {
     /* Else every allocation takes one mutex, and the sanitizer takes threads for synchronised that
      * are not. */
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    in_threads("first use", use_for_the_first_time, NULL);
+    in_threads("first use", use_for_the_first_time);
     compare_first_answers();
-    in_threads("registering", register_often, NULL);
+    in_threads("registering", register_often);
     share_file("wal");
     if (library == NULL) { /* what follows does not depend on how the extension came in */
         share_file("delete");
-        share_connection();
+        share_filters();
     }
-    return summary();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
 }
