@@ -189,7 +189,8 @@ LONG_SUITES = \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
-    'options of SQLite=$(PYTHON) tests/hosts/options_test.py'
+    'options of SQLite=$(PYTHON) tests/hosts/options_test.py' \
+    'how a failure reads=$(PYTHON) tests/build/failure_test.py'
 
 # What goes through every case: make check runs it, CI does not.
 EXHAUSTIVE_SUITES = \
