@@ -110,6 +110,13 @@ def examples(text, kind):
     return re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
 
 
+def comments(program):
+    """What a program of a page prints, a line each, by the comments beside its prints."""
+    said = re.findall(r"(?:print|log)\(.*\);?  ?(?:#|//) (.*?)(?:: .*)?$", program, re.MULTILINE)
+    return [line for words in said
+            for line in ([words] if words[0] == "[" else words.split(", "))]
+
+
 def loaded(library=TOP / "bloom.so", database=":memory:"):
     """A connection of this process that has a library."""
     connection = sqlite3.connect(database)

@@ -18,8 +18,8 @@ import urllib.request
 import zipfile
 
 from common import (BUILD, CHROMIUM, DRIVERS, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER,
-                    FINGERPRINT_WORDS, RELEASE, TOP, Scratch, chromium, examples, free_ports,
-                    loaded, needs, run, sqlite_source)
+                    FINGERPRINT_WORDS, PROGRAM, RELEASE, TOP, Scratch, chromium, comments, examples,
+                    free_ports, loaded, needs, run, sqlite_source)
 
 WEB = BUILD / "web"
 MODULE = WEB / "module"
@@ -51,8 +51,8 @@ class Module(Scratch):
         shutil.copytree(MODULE, self.folder, dirs_exist_ok=True)
         for program in programs[:2]:  # Bundlers runs the third
             (self.folder / "example.mjs").write_text(program)
-            said = re.findall(r"console\.log\(.*\); // (.*)", program)
-            self.assertEqual(run("node", "example.mjs", cwd=self.folder).splitlines(), said)
+            self.assertEqual(run("node", "example.mjs", cwd=self.folder).splitlines(),
+                             comments(program))
 
     def test_types(self):
         folder = self.new_folder(below=DRIVERS)
@@ -96,7 +96,7 @@ const config :Workerd.Config = (
   services = [(name = "main", worker = (compatibilityDate = "2025-01-01", modules = [
     (name = "worker.js", esModule = embed "dist/worker.js"),
     (name = "sqlite-bloom-wasm/sqlite-bloom.wasm", wasm = embed "dist/sqlite-bloom.wasm")]))],
-  sockets = [(name = "http", address = "127.0.0.1:%d", http = (), service = "main")]);
+  sockets = [(name = "http", http = (), service = "main")]);
 """
 # How each makes dist; the page's script; and whether the package has to be copied beside it.
 BUNDLERS = {
@@ -109,18 +109,20 @@ BUNDLERS = {
 
 
 @contextlib.contextmanager
-def running(port, *command, cwd):
-    """A server on a port, in a process group of its own, which ends with the block."""
-    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, cwd=cwd,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)
+def running(*command, cwd):
+    """The address of a server at a PORT, in a process group of its own, until the block ends."""
+    (port,) = free_ports(1)
+    words = [str(word).replace("PORT", str(port)) for word in command]
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=cwd,
+                               stderr=subprocess.DEVNULL, start_new_session=True)
+    address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(600):
             with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30).close()
+                urllib.request.urlopen(address, timeout=30).close()
                 break
             time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
+        yield address
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -128,87 +130,48 @@ def running(port, *command, cwd):
 
 @needs("npm", CHROMIUM)
 class Bundlers(Scratch):
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = cls.enterClassContext(chromium())
-
     def setUp(self):
         """A folder with our package and a program, in which the tools are found."""
         self.folder = self.new_folder(below=DRIVERS)
         shutil.copytree(MODULE, self.folder / "node_modules/sqlite-bloom-wasm")
-        (self.folder / "dist").mkdir()
         (self.folder / "app.mjs").write_text(APP)
         (self.folder / "package.json").write_text(json.dumps(
             {"private": True, "@parcel/resolver-default": {"packageExports": True}}))
         (self.folder / "package-lock.json").touch()  # by which parcel knows its project
 
-    def tool(self, name):
-        return DRIVERS / "node_modules/.bin" / name
-
-    def page(self, script="app.mjs"):
-        (self.folder / "index.html").write_text(
-            f'<!doctype html><title>test</title><script type="module" src="./{script}"></script>')
-
-    def copy_package(self):
-        for path in MODULE.iterdir():
+    def bundle(self, name, arguments, needs_package):
+        shutil.rmtree(self.folder / "dist", ignore_errors=True)
+        (self.folder / "dist").mkdir()
+        run(DRIVERS / "node_modules/.bin" / name, *arguments.split(), cwd=self.folder)
+        for path in MODULE.iterdir() if needs_package else ():
             if path.suffix in (".mjs", ".wasm"):
                 shutil.copy(path, self.folder / "dist")
 
-    def assert_answers(self, address):
-        page = self.browser.new_page()
-        page.goto(address)
-        page.wait_for_function("window.found", timeout=120_000)
-        self.assertEqual(page.evaluate("found"), [[list(FINGERPRINT_ANSWER)]] * 2)
-        page.close()
-
     def test_each_in_production(self):
-        (port,) = free_ports(1)
-        with running(port, sys.executable, "-m", "http.server", port, "--bind", "127.0.0.1",
-                     cwd=self.folder) as address:
+        server = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "PORT"]
+        with chromium() as browser, running(*server, cwd=self.folder) as address:
             for name, (arguments, script, needs_package) in BUNDLERS.items():
                 with self.subTest(bundler=name):
-                    shutil.rmtree(self.folder / "dist")
-                    (self.folder / "dist").mkdir()
-                    self.page(script or "app.mjs")
-                    run(self.tool(name), *arguments.split(), cwd=self.folder)
-                    if needs_package:
-                        self.copy_package()
-                    page = "index.html" if script else "dist/index.html"
-                    self.assert_answers(f"{address}/{page}")
-
-    def test_vite_as_a_server(self):
-        self.page()
-        (port,) = free_ports(1)
-        with running(port, self.tool("vite"), "--host", "127.0.0.1", "--port", port,
-                     "--strictPort", cwd=self.folder) as address:
-            self.assert_answers(address)
+                    (self.folder / "index.html").write_text(
+                        "<!doctype html><title>test</title>"
+                        f'<script type="module" src="./{script or "app.mjs"}"></script>')
+                    self.bundle(name, arguments, needs_package)
+                    page = browser.new_page()
+                    page.goto(f"{address}/{'' if script else 'dist/'}index.html")
+                    page.wait_for_function("window.found", timeout=120_000)
+                    self.assertEqual(page.evaluate("found"), [[list(FINGERPRINT_ANSWER)]] * 2)
+                    page.close()
 
     def test_workerd_runs_the_example_of_the_readme(self):
         (self.folder / "worker.mjs").write_text(examples(README, "js")[2])
-        run(self.tool("esbuild"), "worker.mjs", "--bundle", "--format=esm", "--outdir=dist",
-            "--external:*.wasm", cwd=self.folder)
-        self.copy_package()
-        (port,) = free_ports(1)
-        (self.folder / "config.capnp").write_text(WORKERD % port)
-        with running(port, self.tool("workerd"), "serve", "config.capnp",
-                     cwd=self.folder) as address:
+        self.bundle("esbuild", "worker.mjs --bundle --format=esm --outdir=dist --external:*.wasm",
+                    needs_package=True)
+        (self.folder / "config.capnp").write_text(WORKERD)
+        with running(DRIVERS / "node_modules/.bin/workerd", "serve", "config.capnp",
+                     "--socket-addr=http=127.0.0.1:PORT", cwd=self.folder) as address:
             for path, answer in (("a", b"[1]"), ("b", b"[0]")):
                 with urllib.request.urlopen(f"{address}/{path}") as said:
                     self.assertEqual(said.read(), answer)
-
-
-# It prints the one row of a SELECT of three columns.
-SHELL = r"""
-#include <stdio.h>
-#include "sqlite3.h"
-static int show(void *unused, int count, char **values, char **names) {
-  return printf("%s %s %s\n", values[0], values[1], values[2]) < 0;
-}
-int main(int count, char **arguments) {
-  sqlite3 *database;
-  return sqlite3_open(":memory:", &database) || sqlite3_exec(database, arguments[1], show, 0, 0);
-}
-"""
 
 
 class Files(Scratch):
@@ -217,14 +180,14 @@ class Files(Scratch):
         """As SQLite's build for WebAssembly does, but compiled for this machine."""
         (source,) = examples(README, "c")
         (self.folder / "sqlite3_wasm_extra_init.c").write_text(source)
-        (self.folder / "shell.c").write_text(SHELL)
+        (self.folder / "program.c").write_text(
+            re.sub(r" *sqlite3_auto_extension\(.*;\n", "", PROGRAM))
         for path in (BUILD / "amalgamation").glob("sqlite-bloom.?"):
             shutil.copy(path, self.folder)
         sqlite = sqlite_source.folder()
-        run("gcc", "-O0", "-w", "-DSQLITE_EXTRA_INIT=sqlite3_wasm_extra_init", "-I", sqlite, "-o",
-            "shell", sqlite / "sqlite3.c", "sqlite3_wasm_extra_init.c", "shell.c", "-lm",
-            cwd=self.folder)
-        self.assertEqual(run(self.folder / "shell", FINGERPRINT).strip(), FINGERPRINT_WORDS)
+        run("gcc", "-O0", "-w", "-DSQLITE_EXTRA_INIT=sqlite3_wasm_extra_init", "-I", sqlite, "-I.",
+            sqlite / "sqlite3.c", "sqlite3_wasm_extra_init.c", "program.c", "-lm", cwd=self.folder)
+        self.assertEqual(run(self.folder / "a.out").strip(), FINGERPRINT_WORDS)
 
     def test_the_page_is_small_enough_and_loads_nothing(self):
         page = (WEB / "index.html").read_bytes()
