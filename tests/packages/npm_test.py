@@ -9,7 +9,8 @@ import shutil
 import tarfile
 import unittest
 
-from common import BUILD, DRIVERS, RELEASE, TOP, Scratch, examples, needs, platforms, run
+from common import (BUILD, DRIVERS, RELEASE, TOP, Scratch, comments, examples, needs, platforms,
+                    run)
 from registry import install, manifests, registry
 
 NPM = BUILD / "npm"
@@ -46,12 +47,11 @@ class Npm(Scratch):
         )
         for program in (["-e", PATH], ["module.mjs"]):
             self.assertEqual(run("node", *program, cwd=folder).strip(), str(library))
-        for value in ("undefined", "null", "{}", "'x'"):
+        for value in ("null", "{}"):
             self.assertIn(
                 "TypeError: sqlite-bloom: load(): this is not a connection that has"
                 " loadExtension()",
-                run("node", "-e", message(f"require('sqlite-bloom').load({value})"), cwd=folder),
-            )
+                run("node", "-e", message(f"require('sqlite-bloom').load({value})"), cwd=folder))
         inside = folder / "app.asar"  # as Electron has it
         inside.mkdir()
         (folder / "node_modules").rename(inside / "node_modules")
@@ -87,23 +87,10 @@ class Npm(Scratch):
     def test_without_the_optional_package_the_error_says_what_to_do(self):
         folder = self.install("--omit=optional")
         self.assertEqual(modules(folder), ["sqlite-bloom"])
-        said = run("node", "-e", message(PATH), cwd=folder)
-        for words in (
-            "the package sqlite-bloom-linux-x64 or sqlite-bloom-linux-x64-musl is not installed",
-            "without --omit=optional",
-            f"npm install ./sqlite-bloom-{RELEASE}.tgz ./sqlite-bloom-linux-x64-{RELEASE}.tgz.",
-        ):
-            self.assertIn(words, said)
-
-    def test_the_musl_library_is_chosen_where_node_runs_on_musl(self):
-        folder = self.install("--libc", "musl")
-        shutil.copytree(folder / "node_modules/sqlite-bloom-linux-x64-musl",
-                        folder / "node_modules/sqlite-bloom-linux-x64")
-        musl = ("Object.defineProperty(process, 'report',"
-                " { value: { getReport: () => ({ header: {} }) } });")
-        self.assertIn(
-            "sqlite-bloom-linux-x64-musl/bloom.so", run("node", "-e", musl + PATH, cwd=folder)
-        )
+        self.assertRegex(
+            run("node", "-e", message(PATH), cwd=folder),
+            "the package sqlite-bloom-linux-x64 or sqlite-bloom-linux-x64-musl is not installed.*"
+            f"npm install ./sqlite-bloom-{RELEASE}.tgz ./sqlite-bloom-linux-x64-{RELEASE}.tgz")
 
 
 @needs("npm", "node")
@@ -117,13 +104,12 @@ class Drivers(Scratch):
 
     def test_every_example_of_the_readme_prints_what_it_says(self):
         readme = (self.folder / "node_modules/sqlite-bloom/README.md").read_text()
-        said = []
-        for program in examples(readme, "js"):
+        programs = examples(readme, "js")
+        self.assertEqual(len(programs), 2)
+        for program in programs:
             (self.folder / "example.mjs").write_text(program)
-            said.append(re.findall(r"console.log\(.*\); // (.*)", program))
-            printed = run("node", "example.mjs", cwd=self.folder)
-            self.assertEqual(printed.splitlines(), said[-1])
-        self.assertEqual(said, [["1"], ["1", "10000"]])
+            self.assertEqual(run("node", "example.mjs", cwd=self.folder).splitlines(),
+                             comments(program))
 
     def test_build_and_add_all(self):
         for driver in ("node:sqlite", "libsql"):
