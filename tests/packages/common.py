@@ -146,6 +146,15 @@ def chromium():
         browser.close()
 
 
+def npm_install(folder, tarballs=2):
+    """Our package from its two tarballs, or one, as its README says."""
+    readme = (WORK / "npm/sqlite-bloom/README.md").read_text()
+    names = re.search(r"^npm install (\./.*)$", readme, re.MULTILINE)[1].split()
+    (folder / "package.json").write_text("{}")
+    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--offline",
+        *(BUILD / "npm" / name for name in names[:tarballs]), cwd=folder)
+
+
 class Scratch(unittest.TestCase):
     """Tests that have an empty folder each."""
 
