@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
-"""The amalgamations compile everywhere without a warning, behave as the library, and cannot be made
-of files that collide.
-"""
+"""The amalgamations compile everywhere without a warning, and behave as the library."""
 
 import re
 import subprocess
@@ -13,7 +11,6 @@ from common import (BUILD, FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS, P
 
 FOLDER = BUILD / "amalgamation"
 WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
-GENERATOR = TOP / "ext/packages/amalgamation/amalgamate.py"
 
 
 class Unpacked(Scratch):
@@ -51,7 +48,8 @@ class Amalgamation(Unpacked):
 
     def test_the_zip_holds_sources_that_come_out_the_same_every_time(self):
         self.holds("sqlite-bloom.h", "sqlite-bloom.c")
-        run("python3", GENERATOR, *release.amalgamate_options(), self.folder / "again")
+        run("python3", "ext/packages/amalgamation/amalgamate.py", *release.amalgamate_options(),
+            self.folder / "again")
         self.assertEqual((self.folder / f"again/{self.zip}.zip").read_bytes(),
                          (FOLDER / f"{self.zip}.zip").read_bytes())
 
@@ -129,66 +127,6 @@ class FilterLibrary(Unpacked):
                                  check=False)
             self.assertRegex(ran.stdout, f"^{printed}$")
             self.assertEqual(ran.returncode, status)
-
-
-# Sources that are not ours. The macros may have two meanings, and so may what is in a function.
-SOURCES = {
-    "sqlite-bloom.h": "int sqlite3_bloom_init(void);\n",
-    "low/low.h": "int low_one(void);\n",
-    "low/low.c": """#include "low/low.h"
-#define SIZE 1
-static int same(void) { static int local = SIZE; return local; }
-int low_one(void) { return same(); }
-""",
-    "high/high.c": """#include "low/low.h"
-#define SIZE 10
-static int same(int x) { static int local = SIZE; return x + local; } /* same */
-int high_sum(void) { return same(low_one()) + (int)sizeof "same"; }
-""",
-    "top.c": """int high_sum(void);
-int sqlite3_bloom_init(void) { return high_sum(); }
-""",
-}
-
-
-class Generator(Scratch):
-    """What the generator does with sources that are not ours."""
-
-    def generate(self, files, *options):
-        """What it prints, and the folder with what it makes."""
-        folder = self.new_folder()
-        (folder / "LICENSE").write_text("free\n")
-        for name, text in {**SOURCES, **files}.items():
-            path = folder / "ext" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        ran = subprocess.run(["python3", GENERATOR, "--ext", folder / "ext", *options, folder],
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             check=False)
-        return ran.stdout, folder
-
-    def test_names_that_collide_are_renamed_where_that_is_wanted(self):
-        printed, folder = self.generate({}, "--rename")
-        self.assertEqual(printed, "")
-        self.assertIn("/* same */", (folder / "sqlite-bloom.c").read_text())
-        (folder / "main.c").write_text(
-            '#include "sqlite-bloom.h"\nint main(void) { return sqlite3_bloom_init(); }\n')
-        run("cc", "-std=c11", *WARNINGS.split(), "main.c", "sqlite-bloom.c", cwd=folder)
-        ran = subprocess.run(folder / "a.out", check=False)
-        self.assertEqual(ran.returncode, 1 + 10 + len("same") + 1)
-
-    def test_what_one_file_cannot_have_is_refused(self):
-        for files, *words in (
-                ({}, "'same' has two meanings", "ext/low/low.c:3", "ext/high/high.c:3"),
-                ({"low/circle.c": '#include "high/high.h"\n', "high/high.h": ""}, "in a circle"),
-                ({"high/if.c": '#ifdef X\n#include "high/high.h"\n#endif\n',
-                  "high/high.h": "int x;\n", "low/low.c": ""},
-                 "high/if.c:2", "under a condition")):
-            printed, folder = self.generate(files)
-            for word in words:
-                self.assertIn(word, printed)
-            self.assertNotIn("Traceback", printed)
-            self.assertFalse((folder / "sqlite-bloom.c").exists())
 
 
 if __name__ == "__main__":

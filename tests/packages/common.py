@@ -3,7 +3,6 @@ answer, commands that must succeed, and environments as users have them.
 """
 
 import contextlib
-import importlib.util
 import os
 import pathlib
 import re
@@ -99,10 +98,6 @@ def missing(*tools):
 def needs(*tools):
     """A test, or a class of tests, that is skipped where one of these commands is missing."""
     return unittest.skipIf(missing(*tools), missing(*tools))
-
-
-def has_module(name):
-    return importlib.util.find_spec(name) is not None
 
 
 def examples(text, kind):

@@ -88,12 +88,13 @@ class Drivers(Scratch):
                 self.assertEqual(os.listdir(temporary), [])
 
     def test_types(self):
-        (self.folder / "use.mts").write_text(
-            'import Database from "better-sqlite3";\nimport { getLoadablePath, load } from'
-            ' "sqlite-bloom";\nconst path: string = getLoadablePath();\nload(new'
-            ' Database(":memory:"));\n// @ts-expect-error\nload(path);\n'
-            '// @ts-expect-error\nimport none from "sqlite-bloom";\n'
-        )
+        (self.folder / "use.mts").write_text("""
+import Database from "better-sqlite3";
+import { getLoadablePath, load } from "sqlite-bloom";
+load(new Database(getLoadablePath()));
+// @ts-expect-error
+load("path");
+""")
         run(DRIVERS / "node_modules/.bin/tsc", "--strict", "--noEmit", "--module", "nodenext",
             "--target", "es2022", "use.mts", cwd=self.folder)
 

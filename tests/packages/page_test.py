@@ -31,20 +31,13 @@ OWN_LIST = """# Title: my list
 ||host.example/Malware/*
 @@||good.example^
 B\u00dcCHER.example
-192.0.2.0/24
-foo bar baz
-||pages.example^$domain=a.example
 """
 OWN_ENTRIES = ["ads.example", "tracker.example", "host.example/Malware/", "b\u00fccher.example"]
 UNUSED_LINES = [["2", "localhost", "a name without a dot"],
-                ["5", "@@||good.example^", "an exception"],
-                ["7", "192.0.2.0/24", "a range of addresses"],
-                ["8", "foo bar baz", "several words"],
-                ["9", "||pages.example^$domain=a.example", "Adblock rule with a condition"]]
+                ["5", "@@||good.example^", "an exception"]]
 CASE_URL = "http://host.example/malware/deep/x"
 OWN_ASKED = [
     ["https://sub.ads.example/page", HIT, "ads.example/"],
-    ["http://192.0.2.8/", CLEAR, ""],
     ["HTTP://www.Tracker.example:80/a?b#c", HIT, "tracker.example/"],
     [CASE_URL, CLEAR, ""],
     ["http://host.example/Malware/deep/x", HIT, "host.example/Malware/"],
@@ -53,15 +46,13 @@ OWN_ASKED = [
     ["mailto:someone@evil", NO_HOST, ""]]
 MORE = ", and more for a URL, which has several keys."
 ENDLESS = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c;"
-# Drops files on the page.
-DROP = """files => {
+# Drops a long list on the page.
+MILLION = """() => {
+    const lines = Array.from({length: 1000000}, (_, i) => `0.0.0.0 h${i}.example${i % 7}.test`);
     const transfer = new DataTransfer();
-    for (const [name, text] of files)
-        transfer.items.add(new File([text ?? Array.from({length: 1000000},
-            (_, i) => `0.0.0.0 h${i}.example${i % 7}.test`).join("\\n")], name));
+    transfer.items.add(new File([lines.join("\\n")], "million.txt"));
     document.dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, cancelable: true}));
 }"""
-MILLION = ["million.txt", None]
 
 
 def sorted_rows(rows):
@@ -173,9 +164,6 @@ class Page(Scratch):
                                             "mimeType": "application/octet-stream"})
         self.wait_for_list()
 
-    def drop(self, *files):
-        self.page.evaluate(DROP, files)
-
     def select(self, field, value):
         self.page.select_option(field, value)
         self.wait_for_list()
@@ -212,23 +200,9 @@ class Page(Scratch):
             self.page.click("#own > summary")
             self.inspect()
 
-    def test_the_picture_ends_with_a_false_positive(self):
-        while self.page.get_attribute("#picture-back", "aria-disabled") == "false":
-            self.page.click("#picture-back")
-        said = []
-        while self.page.get_attribute("#picture-next", "aria-disabled") == "false":
-            self.page.click("#picture-next")
-            words = self.text("#picture-caption")
-            said.append("Add" if words.startswith("Add") else words.rsplit(": ")[-1])
-            is_found = "certainly" not in words
-            self.assertEqual(self.page.locator("#picture-drawing .probe:not(.set)").count() == 0,
-                             is_found, words)
-        self.assertEqual(said, ["Add"] * 6 + [
-            "probably in, and so it is.", "it was certainly never added.", "a false positive."])
-
     def test_a_url_is_judged_and_the_bits_that_decide_are_drawn(self):
         hit, host, clean = self.texts("#examples button")[:3]
-        for url in (hit, host):
+        for url in (hit, f' "{hit}"', f"<{host}>"):
             self.ask(url)
             self.assertEqual(self.page.get_attribute("#verdict", "class"), "verdict hit")
             decided = re.fullmatch(r"Probably on the list, by the key (\S+)\. The exact list"
@@ -243,19 +217,6 @@ class Page(Scratch):
             self.assertGreater(self.page.locator("#block .bit.probe:not(.set)").count(), 0)
         self.ask("")
         self.assertEqual(self.page.get_attribute("#verdict", "class"), "verdict doubt")
-        checked, different = self.page.evaluate("""async () => {
-            const {openDatabase, probesOf, isSet} = globalThis.bloomPage;
-            const database = await openDatabase();
-            const [{rows: [[filter]]}] = await database.run(
-                "SELECT bloom_agg(value, 500, 0.01) FROM generate_series(1, 500)");
-            const [{rows}] = await database.run("SELECT bloom_hash(value), bloom_check(?, value"
-                + ") FROM generate_series(1, 1500)", [filter]);
-            return [rows.length, rows.filter(([hash, answer]) => {
-                const {bits, bytes} = probesOf(filter, hash);
-                return Number(bits.every((bit) => isSet(bytes, bit))) !== answer;
-            }).length];
-        }""")
-        self.assertEqual((checked, different), (1500, 0))
 
     def test_many_urls_are_judged_as_the_maker_of_the_visits_says(self):
         """URLs in every spelling, and whether the list of the page names them: by visits.awk, which
@@ -271,9 +232,8 @@ class Page(Scratch):
         for url, verdict, key in rows:
             self.assertIn(verdict, (HIT,) if listed[url] else (CLEAR, WRONG), url)
             self.assertEqual(key == "", verdict == CLEAR, url)
-        verdicts = [verdict for _, verdict, _ in rows]
-        self.assertEqual(verdicts, sorted(verdicts, key=[HIT, WRONG, CLEAR].index))
-        self.assertLess(verdicts.count(WRONG), 5)
+        self.assertEqual(rows, sorted(rows, key=lambda row: [HIT, WRONG, CLEAR].index(row[1])))
+        self.assertGreater([row[1] for row in rows].count(CLEAR), 55)
         self.assertTrue(self.text("#verdict").startswith("60 of 120 are on the list"))
         hits = sorted(url for url, verdict, _ in rows if verdict != CLEAR)
         self.page.click("[data-sql=list] button >> text=Copy")
@@ -285,31 +245,6 @@ class Page(Scratch):
         self.wait_for_end()
         self.assertEqual(sorted(self.texts("#output td")), hits)
 
-    def test_very_many_urls_are_pasted(self):
-        real = self.texts("#examples button")[0]
-        self.page.evaluate("""real => {
-            const urls = Array.from({length: 100000}, (_, i) => `http://h${i}.example/a/b?c=${i}`);
-            urls[70000] = real;
-            document.getElementById("verdict").textContent = "";
-            return navigator.clipboard.writeText(urls.join("\\n"));
-        }""", real)
-        self.page.focus("#urls")
-        self.page.keyboard.press("Control+V")
-        self.wait("document.getElementById('verdict').textContent !== ''")
-        self.assertEqual(self.page.input_value("#urls"), "100,000 lines: too long to be shown")
-        wrong = int(re.fullmatch(
-            r"1 of 100,000 is on the list; (\d+) more are false positives of the filter\. The first"
-            r" 500 are shown, those on the list before the others\.", self.text("#verdict"))[1])
-        rows = self.verdicts()
-        self.assertEqual([row[1] for row in rows],
-                         [HIT] + [WRONG] * wrong + [CLEAR] * (499 - wrong))
-        self.assertEqual(rows[0][0], real)
-        self.ask(f'"{real}"', f"<{real}>", f" '{real}' ", "http://a b.example/",
-                 "http://a.example/b c", "http://u'v@a.example:80/")
-        self.assertEqual([row[:2] for row in self.verdicts()], [
-            *[[real, HIT]] * 3, ["http://a b.example/", NO_HOST],
-            ["http://a.example/b c", CLEAR], ["http://u'v@a.example:80/", CLEAR]])
-
     # A list of one's own.
 
     def assert_own_list(self, name, asked=OWN_ASKED):
@@ -320,7 +255,7 @@ class Page(Scratch):
         self.assertEqual(self.shell(self.text("#list-sql"), {OWN_NAME: OWN_LIST}),
                          [row[0] for row in self.verdicts() if row[1] == HIT])
 
-    def test_a_list_of_ones_own_is_pasted_opened_and_dropped(self):
+    def test_a_list_of_ones_own_is_pasted_or_opened(self):
         self.page.click("#own > summary")
         self.page.fill("#paste", OWN_LIST)
         self.page.click("#use-paste")
@@ -328,15 +263,9 @@ class Page(Scratch):
         self.ask(*(row[0] for row in OWN_ASKED))
         self.assert_own_list("pasted.txt: 4 keys in a filter of 128 bytes. False positives: 1 in"
                              f" 1,000 keys{MORE}")
-        self.assertEqual(self.text("#verdict"), "4 of 8 are on the list.")
+        self.assertEqual(self.text("#verdict"), "4 of 7 are on the list.")
         self.use_list(OWN_NAME, OWN_LIST)
         self.assert_own_list(OWN_NAME)
-        self.page.click("#default-list")
-        self.wait_for_list()
-        self.drop(["one.txt", "0.0.0.0 one.example"], ["two.txt", "0.0.0.0 two.example"])
-        self.assertEqual(self.text("#list-problem"), "One list at a time: one.txt.")
-        self.drop([OWN_NAME, OWN_LIST])
-        self.wait("document.getElementById('list-figures').textContent.startsWith('my')")
         self.select("#rule", "url_nocase")
         self.assert_own_list(OWN_NAME, [
             [CASE_URL, HIT, "host.example/malware/"] if url == CASE_URL
@@ -373,9 +302,6 @@ class Page(Scratch):
             self.assertEqual(self.text("#verdict"), "Probably on the list, by the key"
                              " tracker.example/. A filter alone cannot confirm it.")
             self.assertEqual(self.page.is_visible("#block"), layout == "saved")
-        self.use_list("plain.bloom", made("blocked", ["http://192.0.2.7/"]))
-        self.assertEqual(self.text("#verdict"), "Certainly not on the list. The filter has no key"
-                         " rule: the line itself was asked, as text.")
 
     def test_what_is_no_list_is_refused_in_words(self):
         packed = gzip.compress(OWN_LIST.encode())
@@ -385,18 +311,12 @@ class Page(Scratch):
                  r"there is no entry in it; line 2, for one: an exception\. If its lines are the"
                  r' keys, choose "keys as they are"\.'),
                 ("bad.gz", packed[:40], r"what gzip compressed here is damaged\."),
-                ("list.bz2", b"BZh91AY&SY\0\1",
-                 r"the text is binary, with a zero byte near its beginning\. Unpack it if it is"
-                 r" compressed, and give the text of a list\.")):
+                ("list.bz2", b"BZh91AY&SY\0\1", "the text is binary, with a zero byte near .*")):
             self.use_list(name, data)
             self.assertRegex(self.text("#list-problem"), rf"^{name}: {said}{kept}")
-        for name, data, figures, advice in (
-                ("utf16.txt", "\ufeffa.example\n".encode("utf-16-le"), "utf16.txt: 1 key ",
-                 "-- Convert utf16.txt from UTF-16 to"),
-                ("list.txt.gz", packed, "list.txt: 4 keys ", "-- Unpack list.txt.gz first")):
-            self.use_list(name, data)
-            self.assertTrue(self.text("#list-figures").startswith(figures))
-            self.assertTrue(self.text("#list-sql").startswith(advice))
+        self.use_list("list.txt.gz", packed)
+        self.assertTrue(self.text("#list-figures").startswith("list.txt: 4 keys "))
+        self.assertTrue(self.text("#list-sql").startswith("-- Unpack list.txt.gz first"))
         # A list of passwords is refused as one of hosts, and taken when its lines are the keys.
         self.use_list("leaked.txt", "hunter2\r\n\r\nlet'me in\n")
         self.assertIn('choose "keys as they are"', self.text("#list-problem"))
@@ -408,7 +328,7 @@ class Page(Scratch):
                          ["hunter2", "let'me in"])
 
     def test_a_million_lines_do_not_stop_the_page_and_can_be_stopped(self):
-        self.drop(MILLION)
+        self.page.evaluate(MILLION)
         self.wait("document.querySelector('#list-work progress')?.value > 0.1")
         self.ask("https://sqlite.org/")  # the list before still answers
         self.assertEqual(self.text("#verdict"), "Certainly not on the list.")
@@ -416,7 +336,7 @@ class Page(Scratch):
         self.wait_for_list()
         self.assertEqual(self.text("#list-problem"),
                          "Stopped. sql/data/urlhaus.txt is still the list.")
-        self.drop(MILLION)
+        self.page.evaluate(MILLION)
         self.wait("document.getElementById('list-figures').textContent.startsWith('million')")
         self.assertRegex(self.text("#list-figures"), r"^million\.txt: 1,000,000 keys in a filter"
                          r" of 1\.94 MB\. False positives: 1 in 1,000 keys, ")
@@ -462,19 +382,18 @@ class Page(Scratch):
                  "The first 500 of 12,345 rows", "1"),
                 ("SELECT printf('%.*c', 200000, 'x') FROM generate_series(1, 500)", 250,
                  "The first 250 of 500 rows", "x" * 2000 + "\u2026 200,000 bytes"),
-                ("SELECT zeroblob(10000000) FROM generate_series(1, 100)", 100, "",
-                 "0" * 32 + "\u2026 10,000,000 bytes"),
+                ("SELECT zeroblob(10000000)", 1, "", "0" * 32 + "\u2026 10,000,000 bytes"),
                 ("SELECT '<b>&' AS \"<i>\"", 1, "", "<b>&")):
             self.run_sql(sql)
             shown = self.texts("#output td")
             self.assertEqual((len(shown), "".join(self.texts("#output caption")), shown[0]),
                              (cells, caption, first), sql)
-        self.run_sql("SELECT NULL AS n, x'00ff' AS b, 12345678901234567 AS i;")
+        self.run_sql("SELECT NULL, x'00ff', 12345678901234567")
         self.assertEqual(self.texts("#output td"), ["NULL", "x'00ff'", "12345678901234567"])
         for sql, line, problem in (
                 (".import '|ls' t", 1, ".import is not known here; the sqlite3 shell has it"),
                 ("SELECT 'ü';\n.print 1\nSELECT 2,\n  nonsense;", 4, "no such column: nonsense"),
-                ("SELECT 1;\n-- two\n/* three\n*/ SELECT bloom_check(NULL, 1);", 4, "bloom_check")):
+                ("/* one\n*/ SELECT bloom_check(NULL, 1);", 2, "bloom_check: argument 1 is NULL")):
             self.run_sql(sql)
             self.assertTrue(self.text("#output .problem").startswith(f"Line {line}: {problem}"))
             self.assertEqual(self.page.evaluate(
@@ -489,17 +408,12 @@ class Page(Scratch):
         self.page.check(f"#space input[value={layout}]")
         self.page.wait_for_timeout(400)
 
-    def problems(self):
-        return [text for text in self.texts("#choose .problem:visible") if text]
-
     def test_sizes_are_those_of_bloom_size(self):
         connection = loaded()
         for n, p, number, rate in (("12,345", "1 %", 12345, 0.01), ("1", "0.5", 1, 0.5),
                                    ("1e9", "1 in 10,000", 10**9, 1e-4),
-                                   ("1099511627776", "1e-9", 2**40, 1e-9),
-                                   ("1 000 000", "1/100", 10**6, 0.01)):
+                                   ("1099511627776", "1e-9", 2**40, 1e-9)):
             self.size(n, p)
-            self.assertEqual(self.problems(), [])
             for layout, bits, size, *_ in self.rows("#space"):
                 try:
                     length, = connection.execute("SELECT bloom_size(?, ?, ?)",
@@ -507,29 +421,18 @@ class Page(Scratch):
                     self.assertEqual(bits, f"{8 * length / number:.2f}", (layout, n, p))
                 except sqlite3.Error:
                     self.assertEqual((bits, size), ("\u2013", "not made"))
-        self.assertEqual(
-            self.text("#size-said"), "1,000,000 keys take 1.24 MB in layout blocked. False"
-            " positives: 1 in 100 keys.")
         for field, text in (("n", "many"), ("n", "0"), ("n", "2e12"), ("p", "1"), ("p", "often")):
             self.size("1000000", "0.01")
             self.page.fill(f"#{field}", text)
-            self.page.wait_for_timeout(400)
-            problem, = self.problems()
-            self.assertRegex(problem, "^(Keys must be|False positives must be) ")
+            self.wait(f"!document.getElementById('{field}-problem').hidden")
+            self.assertRegex(self.text(f"#{field}-problem"),
+                             "^(Keys must be|False positives must be) ")
 
-    def test_the_sql_of_a_size_makes_what_the_page_shows_and_a_size_has_an_address(self):
-        urls = ["http://example.org/a|1", "http://example.org/b|1"]
-        for layout in ("counting", "dcso", "blocked"):
-            self.size("1000000", "0.01", layout)
-            printed = self.shell(self.text("#size-sql") + "SELECT 'made', length(f) FROM filters;")
-            self.assertEqual(printed[:2], urls)
-            bits = {row[0]: row[1] for row in self.rows("#space")}[layout]
-            self.assertEqual(bits, f"{8 * int(printed[-1].removeprefix('made|')) / 10**6:.2f}")
-        self.size("1e9", "0.01")
-        self.assertIn(" cannot be so large: use a table", self.text("#size-said"))
-        self.assertEqual(self.shell(self.text("#size-sql")), ["2"])
-        self.size("250000", "0.001", "fuse")
-        self.assertEqual(self.shell(self.text("#size-sql"))[:2], urls)
+    def test_the_sql_of_a_size_works_and_a_size_has_an_address(self):
+        for layout in ("counting", "dcso", "blocked", "fuse"):
+            self.size("250000", "0.001", layout)
+            self.assertEqual(self.shell(self.text("#size-sql"))[:2],
+                             ["http://example.org/a|1", "http://example.org/b|1"])
         self.page.click("#share")
         self.wait("document.getElementById('shared').textContent === 'Copied.'")
         shared = self.page.evaluate("navigator.clipboard.readText()")
@@ -537,6 +440,9 @@ class Page(Scratch):
         self.assertEqual([self.page.input_value("#n"), self.page.input_value("#p"),
                           self.page.locator("#space :checked").get_attribute("value")],
                          ["250,000", "1 in 1,000", "fuse"])
+        self.size("1e9", "0.01")
+        self.assertIn(" cannot be so large: use a table", self.text("#size-said"))
+        self.assertEqual(self.shell(self.text("#size-sql")), ["2"])
 
 
 if __name__ == "__main__":

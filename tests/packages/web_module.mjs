@@ -63,13 +63,6 @@ for (const value of [1, -1.5, 2n ** 62n, 9007199254740993n, "\ufeffa\0ü", bytes
 assert.deepEqual(one("SELECT ?, ?, ?", [true, bytes.buffer, new DataView(bytes.buffer, 1)]),
   [1, bytes, bytes.slice(1)]);
 
-// What the recipes need of the sqlite3 shell.
-for (const text of ["abc", "7".padStart(300, "0")])
-  assert.equal(one("SELECT lower(hex(sha3(?)))", [text])[0],
-    createHash("sha3-256").update(text).digest("hex"));
-assert.deepEqual(database.run("SELECT value FROM generate_series(7, 1, -3)")[0].rows.flat(),
-  [7, 4, 1]);
-
 // Statements, and results that are cut.
 assert.deepEqual(
   database.run("SELECT 1 AS a; CREATE TABLE t(x); -- nothing\nSELECT 2 AS b;")
@@ -92,8 +85,6 @@ assert.deepEqual(statement.columns, ["value", "a"]);
 assert.deepEqual(statement.all({ $a: "x", b: 3 }), [[1, "x"], [2, "x"]]);
 assert.equal(statement.get({ a: 1, b: 0 }), undefined);
 writeFileSync(ours, file.save());
-const copy = await open({ bytes: (await open()).save() });
-assert.deepEqual(copy.run("SELECT count(*) FROM sqlite_master")[0].rows, [[0]]);
 const noBytes = "an ArrayBuffer or view of one is wanted, not";
 for (const [options, message] of [
   [{ bytes: new Uint8Array(4096).fill(7) }, "SqliteError: file is not a database"],
@@ -134,9 +125,6 @@ async function expectReports(on, message, stop) {
 await expectReports(database, "SqliteError: interrupted", () => false);
 const remote = await openInWorker();
 await expectReports(remote, "SqliteError: the worker was terminated", () => remote.terminate());
-assert.deepEqual(
-  database.run("SELECT value FROM generate_series(1, 10)", [], { maximumRows: 2 }),
-  [{ columns: ["value"], rows: [[1], [2]], count: 10 }]);
 
 // Progress of an INSERT, and callbacks that go wrong.
 const series = "CREATE TABLE s(x); INSERT INTO s SELECT value FROM generate_series(1, 1000000)";
@@ -152,14 +140,12 @@ database.close();
 
 // Errors of a worker keep their kind and their place.
 const far = await openInWorker();
-for (const [call, message] of [
-  [["SELECT ?"], "RangeError: 1 parameter is wanted, none given"],
-  [["SELECT nonsense"], "SqliteError: no such column: nonsense"],
-])
-  assert.equal(await far.run(...call).catch(words), message);
+assert.equal(await far.run("SELECT ?").catch(words),
+  "RangeError: 1 parameter is wanted, none given");
 const again = await openInWorker({ bytes: await far.save() });
 await again.close();
 assert.equal(await again.run("SELECT 1").catch(words), "SqliteError: the database is closed");
-const { position } = await far.run("SELECT 'ü';\nSELECT nonsense").catch((error) => error);
-assert.equal(position, "SELECT 'ü';\nSELECT ".length);
+const error = await far.run("SELECT 'ü';\nSELECT nonsense").catch((caught) => caught);
+assert.equal(words(error), "SqliteError: no such column: nonsense");
+assert.equal(error.position, "SELECT 'ü';\nSELECT ".length);
 await far.close();
