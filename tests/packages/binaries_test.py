@@ -99,8 +99,8 @@ def remote(name):
     # zig compiles the platform's C library for a link, which takes a minute. With these flags it
     # finds what it compiled for the binary.
     linked = ["-O2", "-s", *(["-dynamic"] if "musl" in TARGETS[name] else [])]
-    mathematics = [] if name.startswith("windows") else ["-lm"]
-    return machines.remote(name, zig(name, *linked), engine, *mathematics)
+    return machines.remote(name, zig(name, *linked), engine,
+                           *([] if name.startswith("windows") else ["-lm"]))
 
 
 class Running(unittest.TestCase):

@@ -78,20 +78,15 @@ def run(*command, **options):
         **options,
     )
     if result.returncode != 0:
-        raise AssertionError(
-            f"{' '.join(map(str, command))} ended with"
-            f" {result.returncode}:\n{result.stdout[-6000:]}"
-        )
+        raise AssertionError(f"{' '.join(map(str, command))} ended with {result.returncode}:\n"
+                             f"{result.stdout[-6000:]}")
     return result.stdout
 
 
 def missing(*tools):
     """Which of these commands are not installed, in words for a skip; empty when all are there."""
-    absent = [
-        str(tool)
-        for tool in tools
-        if shutil.which(tool) is None and not pathlib.Path(tool).exists()
-    ]
+    absent = [str(tool) for tool in tools
+              if shutil.which(tool) is None and not pathlib.Path(tool).exists()]
     return f"skipped: {', '.join(absent)} not installed" if absent else ""
 
 
@@ -169,9 +164,7 @@ class Scratch(unittest.TestCase):
 
 
 class Python:
-    """A virtual environment with our package, as pip chooses it; with_drivers: and all modules of
-    build/drivers.
-    """
+    """A virtual environment with our package; with_drivers: and all modules of build/drivers."""
 
     def __init__(self, *options, with_drivers=False):
         self.folder = pathlib.Path(tempfile.mkdtemp())

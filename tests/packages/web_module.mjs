@@ -52,7 +52,6 @@ for (const [call, message] of [
   assert.equal(said(call), message);
 
 // The extension, and values of every kind there and back.
-assert.deepEqual(one(process.env.FINGERPRINT).join(" "), process.env.FINGERPRINT_WORDS);
 assert.equal(createHash("md5").update(one(process.env.FILTER)[0]).digest("hex"),
   process.env.FILTER_MD5);
 assert.match(one("SELECT bloom_version()")[0],
@@ -63,10 +62,7 @@ for (const value of [1, -1.5, 2n ** 62n, 9007199254740993n, "\ufeffa\0ü", bytes
 assert.deepEqual(one("SELECT ?, ?, ?", [true, bytes.buffer, new DataView(bytes.buffer, 1)]),
   [1, bytes, bytes.slice(1)]);
 
-// Statements, and results that are cut.
-assert.deepEqual(
-  database.run("SELECT 1 AS a; CREATE TABLE t(x); -- nothing\nSELECT 2 AS b;")
-    .map((result) => result.columns), [["a"], ["b"]]);
+// Results that are cut.
 const row = [{ start: "ä", bytes: 6 }, "abc", 5, null];
 for (const [option, rows] of [[{ maximumCells: 8 }, [row, row]], [{ maximumLength: 3 }, [row]]]) {
   const [cut] = database.run("SELECT 'äöü', 'abc', 5, NULL FROM generate_series(1, 9)", [],

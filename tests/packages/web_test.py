@@ -50,8 +50,7 @@ class Module(Scratch):
         connection.commit()
         connection.close()
         run("node", TOP / "tests/packages/web_module.mjs", MODULE / "sqlite-bloom-node.mjs",
-            theirs, ours, env={"FINGERPRINT": FINGERPRINT, "FINGERPRINT_WORDS": FINGERPRINT_WORDS,
-                               "FILTER": FILTER, "FILTER_MD5": FILTER_MD5, "RELEASE": RELEASE})
+            theirs, ours, env={"FILTER": FILTER, "FILTER_MD5": FILTER_MD5, "RELEASE": RELEASE})
         connection = loaded(database=ours)
         for sql, answer in (("PRAGMA integrity_check", "ok"),
                             ("SELECT count(*) FROM seen WHERE key = 'b'", 1),
