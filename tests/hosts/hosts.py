@@ -26,8 +26,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 sys.path.insert(0, str(TOP / "tests/packages"))
-from common import BUILD, DRIVERS, Python, loaded, missing, run  # noqa: E402
-from registry import install  # noqa: E402
+from common import BUILD, DRIVERS, Python, loaded, missing, npm_install, run  # noqa: E402
 
 SCRIPTS = HERE / "load"
 # That of the packages, or where they cannot be built (packages.py says why) the one of make.
@@ -133,17 +132,15 @@ def rust():
     return run("cargo", "run", "--quiet", "--", LIBRARY, cwd=folder)
 
 
-def javascript(script, *command, driver="", add=("npm", "install")):
-    """A JavaScript host, with a driver that the script is told, in a folder below the drivers; ours
-    is installed by the host's own client (add).
-    """
+def javascript(script, *command, driver=""):
+    """A JavaScript host, with a driver that the script is told, in a folder below the drivers."""
 
     def load():
         need("npm", "node")
         need_package("npm", "npm")
         with tempfile.TemporaryDirectory(dir=DRIVERS) as name:
             folder = pathlib.Path(name)
-            install(folder, BUILD / "npm", *add)
+            npm_install(folder)
             shutil.copy(SCRIPTS / script, folder)
             return run(*command, script, driver, cwd=folder,
                        env={"NO_COLOR": "1", "DENO_DIR": str(folder / "cache")})
@@ -179,10 +176,10 @@ HOSTS = {
         "synchronous.mjs", DRIVERS / "node24/node_modules/node/bin/node", driver="node:sqlite"),
     "Node.js: sqlite3": javascript("node-sqlite3.mjs", "node"),
     "Node.js: libsql": javascript("synchronous.mjs", "node", driver="libsql"),
-    "bun: bun:sqlite": javascript("synchronous.mjs", BUN, driver="bun:sqlite", add=(BUN, "add")),
+    "bun: bun:sqlite": javascript("synchronous.mjs", BUN, driver="bun:sqlite"),
     "deno: node:sqlite": javascript(
         "synchronous.mjs", DENO, "run", "--quiet", "--allow-ffi", "--allow-read", "--allow-env",
-        "--allow-sys", driver="node:sqlite", add=(DENO, "add"))}
+        "--allow-sys", driver="node:sqlite")}
 
 
 def judge(output):

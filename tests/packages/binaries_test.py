@@ -24,22 +24,18 @@ import machines  # noqa: E402
 MUSL_ARM64 = WORK / "musl-arm64"
 MUSL_ARM64_LOADER = MUSL_ARM64 / "root/lib/ld-musl-aarch64.so.1"
 BINARIES = BUILD / "binaries"
-LIBRARIES = {
-    platform.name: BINARIES / platform.name / platform.library for platform in platforms.PLATFORMS
-}
+LIBRARIES = {platform.name: BINARIES / platform.name / platform.library
+             for platform in platforms.PLATFORMS}
 TARGETS = {platform.name: platform.target for platform in platforms.PLATFORMS}
 WINE = "/usr/lib/wine/wine64"
 
 # How a program of the platform is started here, and what that needs.
 EMULATED = {
-    "linux-aarch64": (
-        "qemu-aarch64 -L /usr/aarch64-linux-gnu",
-        ["qemu-aarch64", "/usr/aarch64-linux-gnu/lib/libc.so.6"],
-    ),
+    "linux-aarch64": ("qemu-aarch64 -L /usr/aarch64-linux-gnu",
+                      ["qemu-aarch64", "/usr/aarch64-linux-gnu/lib/libc.so.6"]),
     "musl-x86_64": ("/lib/ld-musl-x86_64.so.1", ["/lib/ld-musl-x86_64.so.1"]),
     "musl-aarch64": (f"qemu-aarch64 {MUSL_ARM64_LOADER}", ["qemu-aarch64", MUSL_ARM64_LOADER]),
-    "windows-x86_64": (WINE, [WINE]),
-}
+    "windows-x86_64": (WINE, [WINE])}
 
 # Scripts that another processor is not asked, as an emulated one is five to ten times slower, nor
 # another C library. Every script that is not named here is run there.
@@ -76,17 +72,12 @@ def fetch_musl_for_arm64():
         return
     for name in ("lists/partial", "cache/archives/partial", "root"):
         (MUSL_ARM64 / name).mkdir(parents=True, exist_ok=True)
-    options = (
-        "APT::Architecture=arm64",
-        "APT::Architectures=arm64",
-        "APT::Sandbox::User=",
-        f"Dir::State::lists={MUSL_ARM64}/lists",
-        "Dir::State::status=/dev/null",
-        f"Dir::Cache={MUSL_ARM64}/cache",
-        "Acquire::Languages=none",
-        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",
-    )
-    apt = ["apt-get", "-q", *(word for option in options for word in ("-o", option))]
+    apt = ["apt-get", "-q"]
+    for option in ("APT::Architecture=arm64", "APT::Architectures=arm64", "APT::Sandbox::User=",
+                   f"Dir::State::lists={MUSL_ARM64}/lists", "Dir::State::status=/dev/null",
+                   f"Dir::Cache={MUSL_ARM64}/cache", "Acquire::Languages=none",
+                   "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false"):
+        apt += ["-o", option]
     try:
         run(*apt, "update", cwd=MUSL_ARM64, timeout=120)
         run(*apt, "download", "musl", cwd=MUSL_ARM64, timeout=120)
@@ -108,8 +99,8 @@ def remote(name):
     # zig compiles the platform's C library for a link, which takes a minute. With these flags it
     # finds what it compiled for the binary.
     linked = ["-O2", "-s", *(["-dynamic"] if "musl" in TARGETS[name] else [])]
-    mathematics = [] if name.startswith("windows") else ["-lm"]
-    return machines.remote(name, zig(name, *linked), engine, *mathematics)
+    return machines.remote(name, zig(name, *linked), engine,
+                           *([] if name.startswith("windows") else ["-lm"]))
 
 
 class Running(unittest.TestCase):
@@ -117,10 +108,6 @@ class Running(unittest.TestCase):
         command, tools = EMULATED[name]
         if missing(*tools):
             self.skipTest(missing(*tools))
-        os.environ |= {"WINEDEBUG": "-all", "WINEPREFIX": str(WORK / "wine")}
-        if name.startswith("windows"):
-            subprocess.run([WINE, "wineboot", "-i"], stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, check=False, timeout=300)
         program = f"{command} {remote(name)}"
         machines.assert_same_fingerprint(self, LIBRARIES[name], program)
         self.assertRegex(machines.scripts(LIBRARIES[name], program, LEFT_OUT.get(name, ())),
@@ -128,15 +115,18 @@ class Running(unittest.TestCase):
 
 
 class X86(Running):
+    @unittest.skipIf(os.uname().machine != "x86_64", "skipped: this is no x86_64")
     def test_linux_x86_64(self):
-        if os.uname().machine != "x86_64":
-            self.skipTest("skipped: this is no x86_64")
         self.assertRegex(machines.scripts(LIBRARIES["linux-x86_64"]), r"^\d{4,} passed, 0 failed")
 
     def test_musl_x86_64(self):
         self.passes("musl-x86_64")
 
+    @needs(WINE)
     def test_windows_x86_64(self):
+        os.environ |= {"WINEDEBUG": "-all", "WINEPREFIX": str(WORK / "wine")}
+        subprocess.run([WINE, "wineboot", "-i"], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False, timeout=300)
         self.passes("windows-x86_64")
 
 
@@ -154,12 +144,10 @@ class MuslArm64(Running):
 class Contents(unittest.TestCase):
     def test_every_platform_has_its_zip(self):
         for platform in platforms.PLATFORMS:
-            with self.subTest(platform=platform.name), zipfile.ZipFile(
-                BINARIES / f"sqlite-bloom-{RELEASE}-{platform.name}.zip"
-            ) as archive:
-                self.assertEqual(
-                    archive.namelist(), ["LICENSE", platform.library, "sqlite-bloom.h"]
-                )
+            path = BINARIES / f"sqlite-bloom-{RELEASE}-{platform.name}.zip"
+            with zipfile.ZipFile(path) as archive:
+                self.assertEqual(archive.namelist(),
+                                 ["LICENSE", platform.library, "sqlite-bloom.h"])
                 self.assertEqual(archive.read(platform.library),
                                  LIBRARIES[platform.name].read_bytes())
 

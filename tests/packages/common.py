@@ -3,7 +3,6 @@ answer, commands that must succeed, and environments as users have them.
 """
 
 import contextlib
-import importlib.util
 import os
 import pathlib
 import re
@@ -79,20 +78,15 @@ def run(*command, **options):
         **options,
     )
     if result.returncode != 0:
-        raise AssertionError(
-            f"{' '.join(map(str, command))} ended with"
-            f" {result.returncode}:\n{result.stdout[-6000:]}"
-        )
+        raise AssertionError(f"{' '.join(map(str, command))} ended with {result.returncode}:\n"
+                             f"{result.stdout[-6000:]}")
     return result.stdout
 
 
 def missing(*tools):
     """Which of these commands are not installed, in words for a skip; empty when all are there."""
-    absent = [
-        str(tool)
-        for tool in tools
-        if shutil.which(tool) is None and not pathlib.Path(tool).exists()
-    ]
+    absent = [str(tool) for tool in tools
+              if shutil.which(tool) is None and not pathlib.Path(tool).exists()]
     return f"skipped: {', '.join(absent)} not installed" if absent else ""
 
 
@@ -101,13 +95,16 @@ def needs(*tools):
     return unittest.skipIf(missing(*tools), missing(*tools))
 
 
-def has_module(name):
-    return importlib.util.find_spec(name) is not None
-
-
 def examples(text, kind):
     """The blocks of a page in a language."""
     return re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+
+
+def comments(program):
+    """What a program of a page prints, a line each, by the comments beside its prints."""
+    said = re.findall(r"(?:print|log)\(.*\);?  ?(?:#|//) (.*?)(?:: .*)?$", program, re.MULTILINE)
+    return [line for words in said
+            for line in ([words] if words[0] == "[" else words.split(", "))]
 
 
 def loaded(library=TOP / "bloom.so", database=":memory:"):
@@ -139,6 +136,15 @@ def chromium():
         browser.close()
 
 
+def npm_install(folder, tarballs=2):
+    """Our package from its two tarballs, or one, as its README says."""
+    readme = (WORK / "npm/sqlite-bloom/README.md").read_text()
+    names = re.search(r"^npm install (\./.*)$", readme, re.MULTILINE)[1].split()
+    (folder / "package.json").write_text("{}")
+    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--offline",
+        *(BUILD / "npm" / name for name in names[:tarballs]), cwd=folder)
+
+
 class Scratch(unittest.TestCase):
     """Tests that have an empty folder each."""
 
@@ -158,9 +164,7 @@ class Scratch(unittest.TestCase):
 
 
 class Python:
-    """A virtual environment with our package, as pip chooses it; with_drivers: and all modules of
-    build/drivers.
-    """
+    """A virtual environment with our package; with_drivers: and all modules of build/drivers."""
 
     def __init__(self, *options, with_drivers=False):
         self.folder = pathlib.Path(tempfile.mkdtemp())

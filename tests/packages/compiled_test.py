@@ -9,7 +9,6 @@ from common import (BUILD, FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS, R
                     Scratch, examples, needs, run)
 
 MODULE = "bloom.example/sqlite-bloom"
-VERSION = rf"^bloom {re.escape(RELEASE)}, .*, linked in"
 
 
 @needs("cargo")
@@ -28,9 +27,6 @@ class Crate(Scratch):
         readme = (self.crate / "README.md").read_text()
         program, dependencies = examples(readme, "rust")[0], examples(readme, "toml")[0]
         more = f"""
-    let version: String =
-        connection.query_row("SELECT bloom_version()", [], |row| row.get(0))?;
-    println!("{{version}}");
     let answer = connection.query_row("{FINGERPRINT}", [],
         |row| Ok(vec![row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]))?;
     println!("{{answer:?}}");
@@ -42,15 +38,8 @@ class Crate(Scratch):
         (self.folder / "Cargo.toml").write_text(
             '[package]\nname = "user"\nversion = "0.1.0"\nedition = "2021"\n'
             + dependencies.replace(f'"{RELEASE}"', f'{{ path = "{self.crate.name}" }}'))
-        example, version, answer = self.cargo("run", cwd=self.folder).splitlines()
-        self.assertEqual((example, answer), ("true", str(list(FINGERPRINT_ANSWER))))
-        self.assertRegex(version, VERSION)
-
-    def test_it_builds_alone_and_its_example_runs(self):
-        """As cargo publish and docs.rs do."""
-        self.assertRegex(self.cargo("test", "--doc", cwd=self.crate), "1 passed; 0 failed")
-        self.assertRegex((self.crate / "Cargo.toml").read_text(),
-                         r'(?s)\nhomepage = "https://.*\nrepository = "https://')
+        self.assertEqual(self.cargo("run", cwd=self.folder).splitlines(),
+                         ["true", str(list(FINGERPRINT_ANSWER))])
 
 
 @needs("go", "gcc")
@@ -76,15 +65,10 @@ class GoModule(Scratch):
 
     def test_go_get_and_one_call(self):
         more = f"""
-	var version string
-	if err := database.QueryRow("SELECT bloom_version()").Scan(&version); err != nil {{
-		log.Fatal(err)
-	}}
 	var a, b, c int
 	if err := database.QueryRow("{FINGERPRINT}").Scan(&a, &b, &c); err != nil {{
 		log.Fatal(err)
 	}}
-	fmt.Println(version)
 	fmt.Println(a, b, c)
 }}
 """
@@ -94,9 +78,8 @@ class GoModule(Scratch):
                  "GOFLAGS": "-mod=mod -modcacherw"}
         self.go("mod", "init", "example.com/user")
         self.go("get", f"{MODULE}@v{RELEASE}", **built)
-        lines = self.go("run", ".", **built).splitlines()[-3:]
-        self.assertEqual((lines[0], lines[2]), ("true", FINGERPRINT_WORDS))
-        self.assertRegex(lines[1], VERSION)
+        self.assertEqual(self.go("run", ".", **built).splitlines()[-2:],
+                         ["true", FINGERPRINT_WORDS])
         self.assertRegex(self.go("test", MODULE, **built), r"(?m)^ok\s")
         self.go("mod", "vendor", **built)  # which leaves out folders without Go code
         for name in ("sqlite-bloom.c", "sqlite-bloom.h", "sqlite3.h", "sqlite3ext.h"):

@@ -23,6 +23,6 @@ npm_install() {
 CFLAGS=-O0 CXXFLAGS=-O0 npm_install $folder better-sqlite3@12 sqlite3@6 libsql bun deno \
     typescript@5 @types/better-sqlite3 @types/node axe-core \
     vite@8.3.8 webpack@5.112.2 webpack-cli@7.3.1 esbuild@0.28.2 rollup@4.68.8 \
-    @rollup/plugin-node-resolve@16.0.3 parcel@2.16.4 workerd@1.20261117.1
+    @rollup/plugin-node-resolve@16.0.3 parcel@2.16.4
 # Apart, because npm would compile with a Node.js that it found among the packages.
 npm_install $folder/node24 node@24

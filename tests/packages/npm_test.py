@@ -1,109 +1,59 @@
 #!/usr/bin/env python3
-"""The npm packages, installed by npm from a registry of this machine's own. tests/hosts runs them
-in every JavaScript host.
+"""The npm packages, installed by npm from their tarballs. tests/hosts runs them in every JavaScript
+host.
 """
 
+import json
 import os
-import re
 import shutil
 import tarfile
 import unittest
 
-from common import BUILD, DRIVERS, RELEASE, TOP, Scratch, examples, needs, platforms, run
-from registry import install, manifests, registry
+from common import (BUILD, DRIVERS, RELEASE, TOP, Scratch, comments, examples, needs, npm_install,
+                    platforms, run)
 
-NPM = BUILD / "npm"
 NODE24 = DRIVERS / "node24/node_modules/node/bin/node"
 PATH = "console.log(require('sqlite-bloom').getLoadablePath())"
 
 
-def message(call):
-    return f"try {{ {call} }} catch (error) {{ console.log(String(error)) }}"
-
-
-def modules(folder):
-    return sorted(path.name for path in (folder / "node_modules").iterdir()
-                  if not path.name.startswith("."))
-
-
 @needs("npm", "node")
 class Npm(Scratch):
-    def install(self, *options):
-        folder = self.new_folder()
-        install(folder, NPM, "npm", "install", *options)
-        return folder
+    def node(self, program):
+        """What a program prints, or its error."""
+        program = f"try {{ {program} }} catch (error) {{ console.log(String(error)) }}"
+        return run("node", "-e", program, cwd=self.folder).strip()
 
-    def test_npm_installs_the_library_of_this_platform_alone(self):
-        folder = self.install()
-        self.assertEqual(modules(folder), ["sqlite-bloom", "sqlite-bloom-linux-x64"])
-        library = folder / "node_modules/sqlite-bloom-linux-x64/bloom.so"
-        self.assertEqual(
-            library.read_bytes(), (BUILD / "binaries/linux-x86_64/bloom.so").read_bytes()
-        )
-        (folder / "module.mjs").write_text(
+    def test_it_finds_the_library_of_this_platform(self):
+        npm_install(self.folder)
+        library = self.folder / "node_modules/sqlite-bloom-linux-x64/bloom.so"
+        self.assertEqual(self.node(PATH), str(library))
+        (self.folder / "module.mjs").write_text(
             "import { load } from 'sqlite-bloom';\n"
-            "load({ loadExtension(path) { console.log(path); } });\n"
-        )
-        for program in (["-e", PATH], ["module.mjs"]):
-            self.assertEqual(run("node", *program, cwd=folder).strip(), str(library))
-        for value in ("undefined", "null", "{}", "'x'"):
-            self.assertIn(
-                "TypeError: sqlite-bloom: load(): this is not a connection that has"
-                " loadExtension()",
-                run("node", "-e", message(f"require('sqlite-bloom').load({value})"), cwd=folder),
-            )
-        inside = folder / "app.asar"  # as Electron has it
-        inside.mkdir()
-        (folder / "node_modules").rename(inside / "node_modules")
-        program = message(PATH.replace("sqlite-bloom", "./app.asar/node_modules/sqlite-bloom"))
-        self.assertIn("bloom.so is inside app.asar, from where no library can be loaded. Unpack it:"
-                      ' "asarUnpack": ["**/sqlite-bloom-*/**"]',
-                      run("node", "-e", program, cwd=folder))
-        shutil.copytree(inside, folder / "app.asar.unpacked")
-        self.assertIn("app.asar.unpacked/node_modules/sqlite-bloom-linux-x64/bloom.so",
-                      run("node", "-e", program, cwd=folder))
-
-    def test_tarballs_are_installed_by_name_where_no_registry_has_it(self):
-        (self.folder / "empty").mkdir()
-        with registry(self.folder / "empty") as environment:
-            # As the README says, in the folder where the tarballs are.
-            readme = (BUILD / "work/npm/sqlite-bloom/README.md").read_text()
-            command = re.search(r"^npm install (\./.*)$", readme, re.MULTILINE)[1]
-            run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", self.folder,
-                *command.split(), cwd=NPM, env=environment)
-        self.assertEqual(modules(self.folder), ["sqlite-bloom", "sqlite-bloom-linux-x64"])
-        self.assertIn("sqlite-bloom-linux-x64/bloom.so", run("node", "-e", PATH, cwd=self.folder))
-
-    def test_npm_installs_the_library_of_each_other_platform_there(self):
-        for platform in platforms.PLATFORMS:
-            system = "windows" if platform.os == "win32" else platform.os
-            name = f"sqlite-bloom-{system}-{platform.cpu}"
-            name += "-musl" if platform.libc == "musl" else ""
-            with self.subTest(platform=platform.name):
-                folder = self.install("--os", platform.os, "--cpu", platform.cpu,
-                                      *(["--libc", platform.libc] if platform.libc else []))
-                self.assertEqual(modules(folder), ["sqlite-bloom", name])
-
-    def test_without_the_optional_package_the_error_says_what_to_do(self):
-        folder = self.install("--omit=optional")
-        self.assertEqual(modules(folder), ["sqlite-bloom"])
-        said = run("node", "-e", message(PATH), cwd=folder)
-        for words in (
-            "the package sqlite-bloom-linux-x64 or sqlite-bloom-linux-x64-musl is not installed",
-            "without --omit=optional",
-            f"npm install ./sqlite-bloom-{RELEASE}.tgz ./sqlite-bloom-linux-x64-{RELEASE}.tgz.",
-        ):
-            self.assertIn(words, said)
-
-    def test_the_musl_library_is_chosen_where_node_runs_on_musl(self):
-        folder = self.install("--libc", "musl")
-        shutil.copytree(folder / "node_modules/sqlite-bloom-linux-x64-musl",
-                        folder / "node_modules/sqlite-bloom-linux-x64")
+            "load({ loadExtension(path) { console.log(path); } });\n")
+        self.assertEqual(run("node", "module.mjs", cwd=self.folder).strip(), str(library))
+        shutil.copytree(library.parent, f"{library.parent}-musl")
         musl = ("Object.defineProperty(process, 'report',"
                 " { value: { getReport: () => ({ header: {} }) } });")
-        self.assertIn(
-            "sqlite-bloom-linux-x64-musl/bloom.so", run("node", "-e", musl + PATH, cwd=folder)
-        )
+        self.assertIn("sqlite-bloom-linux-x64-musl/bloom.so", self.node(musl + PATH))
+        for value in ("null", "{}"):
+            self.assertIn("TypeError: sqlite-bloom: load(): this is not a connection that has"
+                          " loadExtension()", self.node(f"require('sqlite-bloom').load({value})"))
+        inside = self.folder / "app.asar"  # as Electron has it
+        inside.mkdir()
+        (self.folder / "node_modules").rename(inside / "node_modules")
+        program = PATH.replace("sqlite-bloom", "./app.asar/node_modules/sqlite-bloom")
+        self.assertIn("bloom.so is inside app.asar, from where no library can be loaded. Unpack it:"
+                      ' "asarUnpack": ["**/sqlite-bloom-*/**"]', self.node(program))
+        shutil.copytree(inside, self.folder / "app.asar.unpacked")
+        self.assertIn("app.asar.unpacked/node_modules/sqlite-bloom-linux-x64/bloom.so",
+                      self.node(program))
+
+    def test_without_the_package_of_the_platform_the_error_says_what_to_do(self):
+        npm_install(self.folder, tarballs=1)
+        self.assertRegex(
+            self.node(PATH),
+            "the package sqlite-bloom-linux-x64 or sqlite-bloom-linux-x64-musl is not installed.*"
+            f"npm install ./sqlite-bloom-{RELEASE}.tgz ./sqlite-bloom-linux-x64-{RELEASE}.tgz")
 
 
 @needs("npm", "node")
@@ -112,18 +62,17 @@ class Drivers(Scratch):
 
     def setUp(self):
         self.folder = self.new_folder(below=DRIVERS)
-        install(self.folder, NPM, "npm", "install")
+        npm_install(self.folder)
         shutil.copy(TOP / "tests/packages/npm_programs.cjs", self.folder)
 
     def test_every_example_of_the_readme_prints_what_it_says(self):
         readme = (self.folder / "node_modules/sqlite-bloom/README.md").read_text()
-        said = []
-        for program in examples(readme, "js"):
+        programs = examples(readme, "js")
+        self.assertEqual(len(programs), 2)
+        for program in programs:
             (self.folder / "example.mjs").write_text(program)
-            said.append(re.findall(r"console.log\(.*\); // (.*)", program))
-            printed = run("node", "example.mjs", cwd=self.folder)
-            self.assertEqual(printed.splitlines(), said[-1])
-        self.assertEqual(said, [["1"], ["1", "10000"]])
+            self.assertEqual(run("node", "example.mjs", cwd=self.folder).splitlines(),
+                             comments(program))
 
     def test_build_and_add_all(self):
         for driver in ("node:sqlite", "libsql"):
@@ -139,28 +88,33 @@ class Drivers(Scratch):
                 self.assertEqual(os.listdir(temporary), [])
 
     def test_types(self):
-        (self.folder / "use.mts").write_text(
-            'import Database from "better-sqlite3";\nimport { getLoadablePath, load } from'
-            ' "sqlite-bloom";\nconst path: string = getLoadablePath();\nload(new'
-            ' Database(":memory:"));\n// @ts-expect-error\nload(path);\n'
-            '// @ts-expect-error\nimport none from "sqlite-bloom";\n'
-        )
+        (self.folder / "use.mts").write_text("""
+import Database from "better-sqlite3";
+import { getLoadablePath, load } from "sqlite-bloom";
+load(new Database(getLoadablePath()));
+// @ts-expect-error
+load("path");
+""")
         run(DRIVERS / "node_modules/.bin/tsc", "--strict", "--noEmit", "--module", "nodenext",
             "--target", "es2022", "use.mts", cwd=self.folder)
 
 
 class Files(unittest.TestCase):
     def test_there_is_a_package_for_every_platform_with_its_library(self):
-        found = manifests(NPM)
-        main, _ = found.pop("sqlite-bloom")
-        self.assertEqual(main["optionalDependencies"], {name: RELEASE for name in found})
-        self.assertEqual(len(found), len(platforms.PLATFORMS))
-        for name, (manifest, path) in found.items():
-            self.assertLessEqual({"homepage", "repository", "bugs"}, set(manifest), name)
-            files = ("LICENSE", "README.md", "package.json", manifest["files"][0])
+        manifests = {}
+        for path in (BUILD / "npm").glob("*.tgz"):
             with tarfile.open(path) as archive:
-                self.assertEqual(sorted(archive.getnames()),
-                                 sorted(f"package/{file}" for file in files), name)
+                manifest = json.load(archive.extractfile("package/package.json"))
+                files = {"LICENSE", "README.md", "package.json", *manifest["files"]}
+                self.assertEqual(set(archive.getnames()), {f"package/{file}" for file in files})
+            manifests[manifest["name"]] = manifest
+        main = manifests.pop("sqlite-bloom")
+        self.assertEqual(main["optionalDependencies"], {name: RELEASE for name in manifests})
+        self.assertEqual(  # by which npm chooses
+            sorted([*manifest["os"], *manifest["cpu"], *manifest.get("libc", [""]),
+                    *manifest["files"]] for manifest in manifests.values()),
+            sorted([platform.os, platform.cpu, platform.libc or "", platform.library]
+                   for platform in platforms.PLATFORMS))
 
 
 if __name__ == "__main__":

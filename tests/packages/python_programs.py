@@ -3,10 +3,12 @@ python_test.py runs this there. Also the Python hosts, as sqlite_bloom.load take
 """
 
 import asyncio
+import concurrent.futures
 import gc
 import glob
 import hashlib
 import importlib
+import itertools
 import os
 import pathlib
 import random
@@ -15,11 +17,9 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
 from unittest import mock
 
-import aiosqlite  # noqa: F401
 import apsw
 import django.conf
 import django.core.management
@@ -92,22 +92,17 @@ class Load(Program):
                 one(connection, "SELECT load_extension('x')")
 
     def test_connections_within_others(self):
-        engine = sqlalchemy.create_engine("sqlite://")
-        with engine.connect() as connection:
+        """README has an engine, the app of Django and aiosqlite."""
+        with sqlalchemy.create_engine("sqlite://").connect() as connection:
             sqlite_bloom.load(connection)
             self.assertEqual(connection.execute(QUERY).scalar(), 1)
         with sqlalchemy.orm.Session(sqlalchemy.create_engine("sqlite://")) as session:
             sqlite_bloom.load(session)
             self.assertEqual(session.execute(QUERY).scalar(), 1)
-        raw = sqlalchemy.create_engine("sqlite://").raw_connection()
-        sqlite_bloom.load(raw)
-        self.assertEqual(one(raw, CHECK), 1)
         django.setup()
         sqlite_bloom.load(django.db.connection)
         with django.db.connection.cursor() as cursor:
             self.assertEqual(cursor.execute(CHECK).fetchone()[0], 1)
-            with self.assertRaisesRegex(django.db.OperationalError, "not authorized"):
-                cursor.execute("SELECT load_extension('x')")
 
     def test_asynchronous_connections_and_engines(self):
         async def work():
@@ -124,57 +119,34 @@ class Load(Program):
         asyncio.run(work())
 
     def test_an_engine_reaches_pooled_connections(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for url in ("sqlite://", f"sqlite:///{folder}/engine.db"):
-                engine = sqlalchemy.create_engine(url)
-                with engine.begin() as connection:
-                    connection.execute(sqlalchemy.text("CREATE TABLE t(x)"))
-                sqlite_bloom.load(engine)
-                with engine.connect() as connection:
-                    self.assertEqual(connection.execute(QUERY).scalar(), 1)
-                    rows = connection.execute(sqlalchemy.text("SELECT count(*) FROM t"))
-                    self.assertEqual(rows.scalar(), 0)
-                engine.dispose()
+        engine = sqlalchemy.create_engine("sqlite://")
+        with engine.begin() as connection:
+            connection.execute(sqlalchemy.text("CREATE TABLE t(x)"))
+        sqlite_bloom.load(engine)
+        with engine.connect() as connection:
+            self.assertEqual(connection.execute(QUERY).scalar(), 1)
+            self.assertEqual(connection.execute(sqlalchemy.text("SELECT count(*) FROM t")).scalar(),
+                             0)
 
     def test_what_cannot_be_loaded_into(self):
         postgres = mock.Mock(spec=["ensure_connection", "vendor"], vendor="postgresql")
-        no = "is not a connection to SQLite. Pass one of sqlite3, apsw, SQLAlchemy, Django or" \
-            " aiosqlite"
         for value, words in (
-                ("a.db", f"'a.db' {no}"), (None, f"None {no}"),
+                ("a.db", "'a.db' is not a connection to SQLite. Pass one of sqlite3, apsw,"
+                 " SQLAlchemy, Django or aiosqlite"),
                 (postgres, "this is a connection to postgresql. Pass a connection to SQLite")):
             self.says(f"TypeError: sqlite_bloom.load: {words}", sqlite_bloom.load, value)
-        postgres.ensure_connection.assert_not_called()
         with self.assertRaisesRegex(NotImplementedError,
                                     r"was built without extension loading\. .*pip install apsw"):
             sqlite_bloom.load(mock.Mock(spec=["cursor"]))
-        failing = mock.Mock(spec=["enable_load_extension", "load_extension"])
-        failing.load_extension.side_effect = ValueError("mine")
-        self.says("ValueError: mine", sqlite_bloom.load, failing)
-        self.assertEqual(failing.enable_load_extension.mock_calls, [mock.call(True),
-                                                                    mock.call(False)])
-
-    def test_apsw_up_to_3_41_has_other_names(self):
-        old = mock.Mock(spec=["enableloadextension", "loadextension"])
-        sqlite_bloom.load(old)
-        self.assertEqual(old.mock_calls, [
-            mock.call.enableloadextension(True),
-            mock.call.loadextension(sqlite_bloom.loadable_path()),
-            mock.call.enableloadextension(False)])
-
-    def test_advice_where_sqlite3_cannot_load_extensions(self):
-        for platform, executable, more in (
-                ("darwin", "/Library/Python.framework/Versions/3.13/bin/python3",
-                 ", or use the Python of Homebrew (brew install python)"),
-                ("linux", "/opt/python/bin/python",
-                 ", or use your distribution's Python (/usr/bin/python3)"),
-                ("linux", "/root/.pyenv/versions/3.13.0/bin/python",
-                 ", or build this Python again by PYTHON_CONFIGURE_OPTS="
-                 "--enable-loadable-sqlite-extensions pyenv install --force VERSION"),
-                ("win32", "C:\\python.exe", "")):
-            self.assertEqual(
-                sqlite_bloom._advice(platform, executable),
-                "Install apsw (pip install apsw), whose connections sqlite_bloom.load takes" + more)
+        # apsw up to 3.41 writes the names in one word. What fails switches loading off again.
+        for enable, load in (("enable_load_extension", "load_extension"),
+                             ("enableloadextension", "loadextension")):
+            failing = mock.Mock(**{f"{load}.side_effect": ValueError("mine")}, spec=[enable, load])
+            self.says("ValueError: mine", sqlite_bloom.load, failing)
+            self.assertEqual(failing.mock_calls, [
+                getattr(mock.call, enable)(True),
+                getattr(mock.call, load)(sqlite_bloom.loadable_path()),
+                getattr(mock.call, enable)(False)])
 
 
 class Build(Program):
@@ -183,7 +155,6 @@ class Build(Program):
         build = sqlite_bloom.build
         self.assertEqual(build(values), agg(values))
         self.assertEqual(build(values, 50, 0.001), agg(values, ", 50, 0.001"))
-        self.assertEqual(build(values, options="fuse"), agg(values, ", NULL, 0.01, 'fuse'"))
         self.assertEqual(build(range(9), p=None, options="bitmap"),
                          agg(range(9), ", NULL, NULL, 'bitmap'"))
         self.assertEqual(build([mock.MagicMock(__index__=lambda self: 7), "a"]), agg([7, "a"]))
@@ -195,20 +166,13 @@ class Build(Program):
             self.assertEqual(sqlite_bloom.build(range(100)), wanted)
             self.says(f"ValueError: sqlite_bloom.build: key 1 is {2**63}, {BEYOND}",
                       sqlite_bloom.build, [2**63])
-            self.says("TypeError: sqlite_bloom.build: key 1 is a list. Pass each key as a str,"
-                      " bytes, int or float", sqlite_bloom.build, [None, []])
 
     def test_what_is_refused(self):
         for message, keys, *more in (
-                ("KeyError: 'mine'", breaks(1)),
                 ("TypeError: sqlite_bloom.build: key 2 is a list. Pass each key as a str, bytes,"
                  " int or float", [1, [2]]),
-                (f"ValueError: sqlite_bloom.build: key 2 is {2**63}, {BEYOND}", [1, 2**63]),
-                (f"ValueError: sqlite_bloom.build: key 2 is '\\ud800', {BEYOND}", ["a", "\ud800"]),
                 ("TypeError: sqlite_bloom.build: keys is one key. Pass a list of it, ['abc']",
                  "abc"),
-                ("TypeError: sqlite_bloom.build: keys is 7 and cannot be iterated. Pass an"
-                 " iterable of keys", 7),
                 ("TypeError: sqlite_bloom.build: keys is Path('list.txt') and cannot be iterated."
                  " Pass the lines of the file without their ends", pathlib.Path("list.txt")),
                 ("TypeError: sqlite_bloom.build: keys is a DataFrame. Pass one column of it, as in"
@@ -217,17 +181,8 @@ class Build(Program):
                  " 0.01 for 1 %", [1], None, 2),
                 ("TypeError: sqlite_bloom.build: options is {'key': 'url'}. Pass text, for example"
                  " 'key=url'", ["a"], None, 0.01, {"key": "url"}),
-                *(("ValueError: " + NO_KEY, nothing)
-                  for nothing in ([], [None, None], [float("nan")], iter(())))):
+                *(("ValueError: " + NO_KEY, nothing) for nothing in ([], [None, float("nan")]))):
             self.says(message, sqlite_bloom.build, keys, *more)
-
-    def test_progress(self):
-        reports = []
-        self.says("KeyboardInterrupt: 100000", sqlite_bloom.build, range(150_000), progress=stop)
-        self.says("ValueError: " + NO_KEY, sqlite_bloom.build, [], progress=reports.append)
-        sqlite_bloom.build(range(200_000), 200_000, progress=reports.append)
-        sqlite_bloom.build([None, "a", None], progress=reports.append)
-        self.assertEqual(reports, [100_000, 200_000, 1])
 
     def test_memory_stays_flat(self):
         def build(keys):
@@ -243,45 +198,35 @@ class Feed(Program):
     ODD = ["", "a\n", "\r", "\ufeffx", "x\0y", "\u00fc", b"a", b"\xff", b"", 1.5, True, 2**63 - 1,
            -2**63, None]
 
-    def table(self, options="capacity=2000", module=sqlite3):
-        return connect(f"CREATE VIRTUAL TABLE seen USING bloom({options})", module)
-
-    def assert_fed(self, keys):
-        real = [key for key in keys if key is not None]
-        self.assertEqual(sqlite_bloom.build(iter(keys), options="counting"),
-                         agg(real, ", NULL, 0.01, 'counting'"))
-        database = self.table()
-        self.assertEqual(sqlite_bloom.add_all(database, "seen", iter(keys)), len(real))
-        for key in set(real):
-            self.assertEqual(one(database, "SELECT count(*) FROM seen WHERE key = ?", key), 1)
-
     def test_keys_of_every_kind(self):
         generator = random.Random(1)
-        for count in (1, 100, 101, 1100, 5000):
+        for count, share in itertools.product((1, 100, 101, 1100, 5000), (0, 0.01, 0.9)):
             for plain in ([f"k{i}" for i in range(count)], list(range(count)),
                           [*range(count), *(f"k{i}" for i in range(count))]):
-                for share in (0, 0.01, 0.9):
-                    self.assert_fed(["first", 1, *(
-                        generator.choice(self.ODD if generator.random() < share else plain)
-                        for _ in range(count))])
+                keys = ["first", 1, *(
+                    generator.choice(self.ODD if generator.random() < share else plain)
+                    for _ in range(count))]
+                real = [key for key in keys if key is not None]
+                self.assertEqual(sqlite_bloom.build(iter(keys), options="counting"),
+                                 agg(real, ", NULL, 0.01, 'counting'"))
+                database = connect("CREATE VIRTUAL TABLE seen USING bloom(capacity=2000)")
+                self.assertEqual(sqlite_bloom.add_all(database, "seen", iter(keys)), len(real))
+                for key in set(real):
+                    self.assertEqual(one(database, "SELECT count(*) FROM seen(?)", key), 1)
 
     def test_arrays_and_columns(self):
-        def assert_built(keys, wanted):
+        for keys in (*(numpy.array([1, 2, 100], dtype=kind)
+                       for kind in ("int8", "uint16", "<i8", ">i8", "uint64")),
+                     numpy.arange(120_000, dtype="int32"), pandas.Index([1, 2, 100]),
+                     pandas.RangeIndex(1, 4), pandas.Series([1, None, 100], dtype="Int64"),
+                     pandas.Series([1.5, None, 7]), pandas.Series(["a", None, "b"]),
+                     pandas.Series(["a", None], dtype="string")):
+            wanted = [key for key in keys.tolist() if not pandas.isna(key)]
             self.assertEqual(sqlite_bloom.build(keys, options="counting"),
                              agg(wanted, ", NULL, 0.01, 'counting'"), keys)
 
-        for kind in ("int8", "uint16", "<i8", ">i8", "uint64"):
-            assert_built(numpy.array([1, 2, 100], dtype=kind), [1, 2, 100])
-        for column in (pandas.Series([1, 2, 100]), pandas.Index([1, 2, 100]),
-                       pandas.RangeIndex(1, 4), pandas.Series([1, None, 100], dtype="Int64"),
-                       pandas.Series([1.5, None, 7]), pandas.Series(["a", None, "b"]),
-                       pandas.Series(["a", None], dtype="string")):
-            assert_built(column, [key for key in column.to_list() if not pandas.isna(key)])
-        self.assertEqual(sqlite_bloom.build(numpy.arange(120_000, dtype="int32")),
-                         sqlite_bloom.build(range(120_000)))
-
     def test_add_all_is_all_or_nothing(self):
-        database, reports = self.table("capacity=100000"), []
+        database, reports = connect("CREATE VIRTUAL TABLE seen USING bloom(capacity=100000)"), []
         self.assertEqual(sqlite_bloom.add_all(database, "seen", range(120_000),
                                               progress=reports.append), 120_000)
         self.assertEqual((reports, database.in_transaction), ([100_000, 120_000], False))
@@ -289,8 +234,6 @@ class Feed(Program):
         before = one(database, "SELECT info FROM seen")
         for message, keys, progress in (
                 ("KeyError: 'mine'", breaks(*range(200_000, 250_000)), None),
-                ("TypeError: sqlite_bloom.add_all: key 2 is a list. Pass each key as a str, bytes,"
-                 " int or float", [1, [2]], None),
                 ("KeyboardInterrupt: 100000", range(150_000, 300_000), stop),
                 (f"ValueError: sqlite_bloom.add_all: key 60001 is {2**70}, {BEYOND}",
                  [*range(200_000, 260_000), 2**70], None),
@@ -310,10 +253,10 @@ class Feed(Program):
         self.assertEqual(one(database, found), 0)
 
     def test_the_table_says_how(self):
-        salt = "salt='000102030405060708090a0b0c0d0e0f'"
-        for options, given in (("key=URL", None), (f"key=URL, {salt}",
-                                                   "key=url, " + salt.replace("'", ""))):
-            database = self.table(options)
+        salt = "salt={0}000102030405060708090a0b0c0d0e0f{0}"
+        for options, given in (("key=URL", None), (f"key=URL, {salt.format(chr(39))}",
+                                                   f"key=url, {salt.format('')}")):
+            database = connect(f"CREATE VIRTUAL TABLE seen USING bloom({options})")
             sqlite_bloom.add_all(database, "seen", ["http://evil.example/"], given)
             self.assertEqual(one(database, "SELECT count(*) FROM seen WHERE key MATCH"
                                  " 'http://a.evil.example/b'"), 1)
@@ -327,47 +270,37 @@ class Feed(Program):
                  " VIRTUAL TABLE. Pass its name without a database", database, "none"),
                 ('ValueError: sqlite_bloom.add_all: no such column: info. "plain" is not a filter'
                  " table, so use INSERT", database, "plain"),
-                ("TypeError: sqlite_bloom.add_all: the table is a Path. Pass its name as str",
-                 database, pathlib.Path("x")),
                 ("TypeError: sqlite_bloom.add_all: a Cursor is not a connection. Pass a connection"
                  " of sqlite3 or apsw", database.cursor(), "plain")):
             self.says(message, sqlite_bloom.add_all, *arguments, ["a"])
 
 
-class Django(Program):
-    def test_the_app(self):
-        """In a process of its own, because settings are made once."""
+class Processes(Program):
+    """What needs a process of its own: settings of Django are made once, and libraries stay."""
+
+    def test_the_app_of_django(self):
         subprocess.run([sys.executable, "-W", "error", __file__, "app"], check=True)
+
+    def test_modules_that_bring_an_sqlite_library_each_in_either_order(self):
+        names = ["sqlite3", "apsw", "pysqlite3", "adbc_driver_sqlite.dbapi"]
+        for order in (names, names[::-1]):
+            with tempfile.TemporaryDirectory() as folder:
+                subprocess.run([sys.executable, "-W", "ignore", __file__, "libraries", *order],
+                               check=True, env={**os.environ, "TMPDIR": folder})
+                self.assertEqual(os.listdir(folder), [])
 
 
 def use_django_app():
-    django.setup()
-    gc.collect()  # a receiver that nobody keeps would be gone
-    found = []
-
     def work():
         with django.db.connection.cursor() as cursor:
-            found.append(cursor.execute(CHECK).fetchone()[0])
+            assert cursor.execute(CHECK).fetchone()[0] == 1
 
+    django.setup()
+    gc.collect()  # a receiver that nobody keeps would be gone
     work()
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert found == [1, 1], found
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        pool.submit(work).result()
     django.core.management.call_command("check", fail_level="WARNING")
-
-
-class Libraries(Program):
-    """Modules that bring an SQLite library each, in one process, in either order."""
-
-    NAMES = ["sqlite3", "apsw", "pysqlite3", "adbc_driver_sqlite.dbapi"]
-
-    def test_they_can_be_mixed(self):
-        for names in (self.NAMES, self.NAMES[::-1]):
-            with tempfile.TemporaryDirectory() as folder:
-                subprocess.run([sys.executable, "-W", "ignore", __file__, "libraries", *names],
-                               check=True, env={**os.environ, "TMPDIR": folder})
-                self.assertEqual(os.listdir(folder), [])
 
 
 def mix_libraries(names):
@@ -378,43 +311,37 @@ def mix_libraries(names):
         sqlite_bloom.load(connection)
         return connection
 
-    def answers(connection):
+    def assert_answers(connection):
         cursor = connection.cursor()
         cursor.execute("SELECT bloom_check(bloom_agg('a'), 'a') + count(*)"
                        " FROM bloom_keys((SELECT bloom_agg(7, NULL, NULL, 'bitmap')))")
-        return cursor.fetchone()[0] == 2
+        assert cursor.fetchone()[0] == 2
 
-    def copies():
-        return len(glob.glob(os.path.join(tempfile.gettempdir(), "sqlite-bloom-*", "bloom.so")))
-
-    connections, wrong = [], []
-    for further, name in enumerate(names):
-        connections.append(loaded(name))
-        assert all(map(answers, connections)) and copies() == further, (name, copies())
-    connections += map(loaded, reversed(names))
-    assert all(map(answers, connections)) and copies() == 3
+    def assert_copies(count):
+        found = glob.glob(os.path.join(tempfile.gettempdir(), "sqlite-bloom-*", "bloom.so"))
+        assert len(found) == count, found
 
     def work(name):
-        try:
-            for _ in range(50):
-                connection = loaded(name)
-                wrong.extend([name] * (not answers(connection)))
-                connection.close()
-        except BaseException as error:
-            wrong.append(f"{name}: {error}")
+        for _ in range(50):
+            connection = loaded(name)
+            assert_answers(connection)
+            connection.close()
 
-    threads = [threading.Thread(target=work, args=[name]) for name in names * 2]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong and copies() == 3, wrong
+    connections = []
+    for further, name in enumerate(names):
+        connections.append(loaded(name))
+        for connection in connections:
+            assert_answers(connection)
+        assert_copies(further)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, names * 2))
     child = os.fork()
     if child == 0:
-        assert answers(loaded(names[-1]))
+        work(names[-1])
         sys.exit()
     assert os.waitpid(child, 0)[1] == 0
-    assert answers(loaded(names[-1])) and copies() == 3
+    work(names[-1])
+    assert_copies(3)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,6 @@ database = SQLite3::Database.new(":memory:")
 SqliteBloom.load(database)
 p database.get_first_row("{FINGERPRINT}")
 p SqliteBloom.to_path == SqliteBloom.loadable_path
-begin
-  database.get_first_value("SELECT load_extension('x')")
-rescue SQLite3::Exception => error
-  puts error.message
-end
 RbConfig::CONFIG["host_cpu"] = "riscv64"
 begin
   SqliteBloom.loadable_path
@@ -40,26 +35,23 @@ def lacking():
 
 @unittest.skipIf(lacking(), lacking())
 class Ruby(Scratch):
-    def test_a_database_has_it_and_loads_nothing_else(self):
+    def test_a_database_has_it(self):
         run("gem", "install", "--local", "--no-document", "--install-dir", self.folder, GEM)
         readme = (TOP / "ext/packages/ruby/README.md").read_text()
         example, answer = re.search(r"```ruby\n(.*?)```\n\nIt prints `(.*?)`", readme,
                                     re.DOTALL).groups()
-        for program, *wanted in (
-                (PROGRAM, re.escape(str(list(FINGERPRINT_ANSWER))), "true", "not authorized",
-                 "sqlite-bloom has no library for .*. Build bloom from its source, and load it with"
-                 " load_extension"),
+        for program, wanted in (
+                (PROGRAM, re.escape(str(list(FINGERPRINT_ANSWER))) + "\ntrue\nsqlite-bloom has no"
+                 " library for .*. Build bloom from its source, and load it with load_extension"),
                 (example, re.escape(answer))):
             printed = run("ruby", "-e", program, cwd=self.folder,
                           env={"GEM_PATH": f"{self.folder}:"})
-            self.assertRegex(printed, "^" + "\n".join(wanted) + "\n$")
+            self.assertRegex(printed, f"^{wanted}\n$")
 
-    def test_it_holds_every_platform_and_where_the_project_is(self):
+    def test_it_holds_every_platform(self):
         contents = run("gem", "specification", GEM)
         for platform in platforms.PLATFORMS:
             self.assertIn(f"lib/sqlite_bloom/{platform.name}/{platform.library}", contents)
-        for name in ("source_code_uri", "bug_tracker_uri", "homepage"):
-            self.assertRegex(contents, rf"{name}: https://")
 
 
 if __name__ == "__main__":

@@ -28,18 +28,14 @@ other.close();
 // Errors and their messages.
 const wanted =
   "parameter 1: a number, BigInt, boolean, string, null, ArrayBuffer or view of one is wanted, not";
-const noList = "TypeError: the parameters must be an array, or an object of named ones";
-const several = "SqliteError: one statement is wanted, and there are more in the SQL";
 for (const [call, message] of [
   [() => database.run("SELECT ?", [new Date()]), `TypeError: ${wanted} Date`],
-  [() => database.run("SELECT ?", [["ab"]]), `TypeError: ${wanted} Array`],
   [() => database.run("SELECT ?", [2n ** 64n + 5n]),
     "RangeError: parameter 1: 18446744073709551621 has more than 64 bits"],
-  [() => database.run("SELECT ?", "a"), noList],
-  [() => database.run("SELECT ?", new Map()), noList],
+  [() => database.run("SELECT ?", "a"),
+    "TypeError: the parameters must be an array, or an object of named ones"],
   [() => database.run("SELECT ?1, ?2", [1]), "RangeError: 2 parameters are wanted, 1 given"],
   [() => database.run("SELECT ?"), "RangeError: 1 parameter is wanted, none given"],
-  [() => database.run("SELECT 1", [1]), "RangeError: 0 parameters are wanted, 1 given"],
   [() => database.run("SELECT ?", [undefined]),
     "TypeError: parameter 1 is undefined; NULL is written null"],
   [() => database.run("SELECT :a, @b", { a: 1 }), "RangeError: parameter @b is missing"],
@@ -47,20 +43,15 @@ for (const [call, message] of [
     "RangeError: the statement has no parameter b, c"],
   [() => database.run("SELECT ?", { a: 1 }),
     "RangeError: parameter 1 has no name: give an array"],
-  [() => database.run("SELECT ?; SELECT 2", [1]), several],
-  [() => database.run("SELECT ?; nonsense", [1]), several],
+  [() => database.run("SELECT ?; SELECT 2", [1]),
+    "SqliteError: one statement is wanted, and there are more in the SQL"],
   [() => database.prepare(" -- nothing"), "SqliteError: there is no statement in the SQL"],
-  [() => database.prepare("SELECT nonsense"), "SqliteError: no such column: nonsense"],
   [() => gone.all(), "SqliteError: the statement is finalized"],
   [() => other.run("SELECT 1"), "SqliteError: the database is closed"],
-  [() => other.save(), "SqliteError: the database is closed"],
 ])
   assert.equal(said(call), message);
-assert.match(said(() => database.run("SELECT 1; SELECT bloom_check(NULL, 1)")),
-  /^SqliteError: bloom_check: argument 1 is NULL/);
 
 // The extension, and values of every kind there and back.
-assert.deepEqual(one(process.env.FINGERPRINT).join(" "), process.env.FINGERPRINT_WORDS);
 assert.equal(createHash("md5").update(one(process.env.FILTER)[0]).digest("hex"),
   process.env.FILTER_MD5);
 assert.match(one("SELECT bloom_version()")[0],
@@ -70,20 +61,8 @@ for (const value of [1, -1.5, 2n ** 62n, 9007199254740993n, "\ufeffa\0ü", bytes
   assert.deepEqual(one("SELECT ?", [value]), [value]);
 assert.deepEqual(one("SELECT ?, ?, ?", [true, bytes.buffer, new DataView(bytes.buffer, 1)]),
   [1, bytes, bytes.slice(1)]);
-for (const [key, found] of [[42, 1], [42n, 1], ["42", 0]])
-  assert.deepEqual(one("SELECT bloom_check(bloom_agg(42), ?)", [key]), [found]);
 
-// What the recipes need of the sqlite3 shell.
-for (const text of ["abc", "7".padStart(300, "0")])
-  assert.equal(one("SELECT lower(hex(sha3(?)))", [text])[0],
-    createHash("sha3-256").update(text).digest("hex"));
-assert.deepEqual(database.run("SELECT value FROM generate_series(7, 1, -3)")[0].rows.flat(),
-  [7, 4, 1]);
-
-// Statements, and results that are cut.
-assert.deepEqual(
-  database.run("SELECT 1 AS a; CREATE TABLE t(x); -- nothing\nSELECT 2 AS b;")
-    .map((result) => result.columns), [["a"], ["b"]]);
+// Results that are cut.
 const row = [{ start: "ä", bytes: 6 }, "abc", 5, null];
 for (const [option, rows] of [[{ maximumCells: 8 }, [row, row]], [{ maximumLength: 3 }, [row]]]) {
   const [cut] = database.run("SELECT 'äöü', 'abc', 5, NULL FROM generate_series(1, 9)", [],
@@ -102,75 +81,54 @@ assert.deepEqual(statement.columns, ["value", "a"]);
 assert.deepEqual(statement.all({ $a: "x", b: 3 }), [[1, "x"], [2, "x"]]);
 assert.equal(statement.get({ a: 1, b: 0 }), undefined);
 writeFileSync(ours, file.save());
-const copy = await open({ bytes: (await open()).save() });
-assert.deepEqual(copy.run("SELECT count(*) FROM sqlite_master")[0].rows, [[0]]);
 const noBytes = "an ArrayBuffer or view of one is wanted, not";
 for (const [options, message] of [
   [{ bytes: new Uint8Array(4096).fill(7) }, "SqliteError: file is not a database"],
   [{ bytes: "text" }, `TypeError: bytes: ${noBytes} String`],
-  [{ bytes: null }, `TypeError: bytes: ${noBytes} Null`],
   [{ files: { a: "text" } }, `TypeError: files: a: ${noBytes} String`],
 ])
   assert.equal(await open(options).catch(words), message);
 
 // SQL reads the files that its database was given, and no others.
 const list = new TextEncoder().encode("0.0.0.0 a.example\n||b.example/c^");
-const reading = await open({ files: { "hösts.txt": list, empty: new ArrayBuffer(0) } });
+const reading = await open({ files: { "hösts.txt": list } });
 const apart = await open({ files: { "hösts.txt": bytes } });
 assert.deepEqual(reading.run("SELECT key FROM bloom_list(readfile('hösts.txt'))")[0].rows.flat(),
   ["a.example/", "b.example/c"]);
-assert.deepEqual(
-  reading.run("SELECT typeof(readfile('empty')), length(readfile('empty')), readfile(NULL)")[0]
-    .rows, [["blob", 0, null]]);
 assert.deepEqual(apart.run("SELECT readfile('hösts.txt')")[0].rows, [[bytes]]);
 assert.equal(said(() => apart.run("SELECT readfile('constructor')")),
   "SqliteError: readfile: open() was given no file 'constructor', and SQL in WebAssembly sees no" +
     " disk");
 
-// An endless query in constant memory, here and in a worker.
+// An endless query in constant memory, here and in a worker, until its fifth report.
 const endless = "SELECT 7 AS a; CREATE TABLE loop(x);" +
   "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c";
-const firstResult = [{ columns: ["a"], rows: [[7]], count: 1 }];
-function expectReports(reports) {
-  const rows = reports.map((report) => report.rows);
-  assert.deepEqual(reports.map((report) => report.statement), [3, 3, 3, 3, 3]);
+async function expectReports(on, message, stop) {
+  const [results, rows] = [[], []];
+  const stopped = async () => on.run(endless, [], {
+    maximumRows: 3,
+    onResult: (result) => results.push(result),
+    onProgress({ statement, rows: count }) {
+      assert.equal(statement, 3);
+      return rows.push(count) < 5 || stop();
+    },
+  });
+  assert.equal(await stopped().catch(words), message);
+  assert.deepEqual(results, [{ columns: ["a"], rows: [[7]], count: 1 }]);
   assert.deepEqual(rows, [...new Set(rows)].sort((a, b) => a - b));
-  assert(rows[0] > 3);
+  assert(rows.length === 5 && rows[0] > 3);
 }
-let [results, reports] = [[], []];
-assert.equal(said(() => database.run(endless, [], {
-  maximumRows: 3,
-  onResult: (result) => results.push(result),
-  onProgress: (report) => reports.push(report) < 5,
-})), "SqliteError: interrupted");
-assert.deepEqual(results, firstResult);
-expectReports(reports);
-assert.deepEqual(
-  database.run("SELECT value FROM generate_series(1, 10)", [], { maximumRows: 2 }),
-  [{ columns: ["value"], rows: [[1], [2]], count: 10 }]);
+await expectReports(database, "SqliteError: interrupted", () => false);
 const remote = await openInWorker();
-[results, reports] = [[], []];
-assert.equal(await remote.run(endless, [], {
-  maximumRows: 3,
-  onResult: (result) => results.push(result),
-  onProgress(report) {
-    if (reports.push(report) === 5) remote.terminate();
-  },
-}).catch(words), "SqliteError: the worker was terminated");
-assert.deepEqual(results, firstResult);
-expectReports(reports);
+await expectReports(remote, "SqliteError: the worker was terminated", () => remote.terminate());
 
 // Progress of an INSERT, and callbacks that go wrong.
 const series = "CREATE TABLE s(x); INSERT INTO s SELECT value FROM generate_series(1, 1000000)";
 const inserted = [];
 database.run(series, [], { onProgress: (report) => void inserted.push(report.inserted) });
 assert(inserted.length > 10 && inserted.at(-1) > 900_000 && inserted.at(-1) <= 1_000_000);
-assert.deepEqual(inserted, inserted.toSorted?.((a, b) => a - b) ?? inserted);
-const guarded = "SqliteError: onResult and onProgress cannot use a database";
 assert.equal(said(() => database.run("SELECT 1", [], { onResult() { database.run("SELECT 2"); } })),
-  guarded);
-assert.equal(said(() => database.run("SELECT 1", [], { onResult() { database.close(); } })),
-  guarded);
+  "SqliteError: onResult and onProgress cannot use a database");
 assert.equal(said(() => database.run(series.replaceAll(" s", " r"), [],
   { onProgress() { throw new RangeError("mine"); } })), "RangeError: mine");
 assert.deepEqual(one("SELECT count(*) FROM s"), [1_000_000]);
@@ -178,15 +136,12 @@ database.close();
 
 // Errors of a worker keep their kind and their place.
 const far = await openInWorker();
-for (const [call, message] of [
-  [["SELECT ?"], "RangeError: 1 parameter is wanted, none given"],
-  [["SELECT nonsense"], "SqliteError: no such column: nonsense"],
-  [["SELECT ?", "x"], noList],
-])
-  assert.equal(await far.run(...call).catch(words), message);
+assert.equal(await far.run("SELECT ?").catch(words),
+  "RangeError: 1 parameter is wanted, none given");
 const again = await openInWorker({ bytes: await far.save() });
 await again.close();
 assert.equal(await again.run("SELECT 1").catch(words), "SqliteError: the database is closed");
-const { position } = await far.run("SELECT 'ü';\nSELECT nonsense").catch((error) => error);
-assert.equal(position, "SELECT 'ü';\nSELECT ".length);
+const error = await far.run("SELECT 'ü';\nSELECT nonsense").catch((caught) => caught);
+assert.equal(words(error), "SqliteError: no such column: nonsense");
+assert.equal(error.position, "SELECT 'ü';\nSELECT ".length);
 await far.close();
