@@ -1,17 +1,12 @@
 /* What bloom_check is measured against: a loadable extension with a function that does nothing but
- * look at its arguments, one that also waits for one access to memory, and one that makes the URLs
- * of the tables.
+ * look at its arguments, and one that makes the URLs of the tables.
  *
  *   read_arguments(a, b)   reads type, pointer and length of both arguments and returns 0
- *   read_line(a, b)        the same, and one 64-byte line of the BLOB a, chosen by the last bytes
- *                          of the text b: what no filter of that size can do without; returns a bit
- *                          of it that is seldom 1
  *   bench_url(number)      the URL of that number, see keys.h
  */
 #include "keys.h"
 
 #include <sqlite3ext.h>
-#include <string.h>
 SQLITE_EXTENSION_INIT1
 
 static int read_argument(sqlite3_value *value) {
@@ -33,25 +28,6 @@ static void read_arguments(sqlite3_context *context, int count, sqlite3_value **
     sqlite3_result_int(context, (read_argument(arguments[0]) + read_argument(arguments[1])) / 3);
 }
 
-static void read_line(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    const unsigned char *bytes = sqlite3_value_blob(arguments[0]);
-    const unsigned char *text = sqlite3_value_text(arguments[1]);
-    uint64_t lines = (uint64_t)sqlite3_value_bytes(arguments[0]) / 64;
-    size_t length = (size_t)sqlite3_value_bytes(arguments[1]);
-    uint64_t word = 0;
-    (void)count;
-    if (bytes == NULL || text == NULL || lines == 0 || lines >> 32 != 0) {
-        sqlite3_result_int(context, 0);
-        return;
-    }
-    memcpy(&word, length > sizeof word ? text + length - sizeof word : text,
-           length > sizeof word ? sizeof word : length);
-    word *= 0x9e3779b97f4a7c15U;
-    word ^= word >> 32;
-    word *= 0x9e3779b97f4a7c15U;
-    sqlite3_result_int(context, bytes[(word >> 32) * lines >> 32 << 6] == 0xff);
-}
-
 static void make_url(sqlite3_context *context, int count, sqlite3_value **arguments) {
     char text[BENCH_URL_MOST];
     size_t length = bench_url((uint64_t)sqlite3_value_int64(arguments[0]), text);
@@ -67,9 +43,6 @@ int sqlite3_extension_init(sqlite3 *database, char **error, const sqlite3_api_ro
     (void)error;
     int result = sqlite3_create_function(database, "read_arguments", 2, flags, NULL, read_arguments,
                                          NULL, NULL);
-    if (result == SQLITE_OK)
-        result =
-            sqlite3_create_function(database, "read_line", 2, flags, NULL, read_line, NULL, NULL);
     if (result == SQLITE_OK)
         result =
             sqlite3_create_function(database, "bench_url", 1, flags, NULL, make_url, NULL, NULL);
