@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Loads the built packages in languages that are installed here, and prints a table. Java, Go, Rust,
-Ruby and SQLAlchemy are not among them: tests/packages loads their packages.
+"""Loads the built packages in languages that are installed here, and prints a table. Java, Go,
+Rust, Ruby and SQLAlchemy are not among them: tests/packages loads their packages.
 
     hosts.py [NAME...]      only the hosts whose names hold one of the words
 

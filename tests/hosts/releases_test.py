@@ -51,7 +51,6 @@ def oldest():
         raise unittest.SkipTest(f"skipped: {CRATE} cannot be had: {error}")
     if hashlib.sha256(crate).hexdigest() != CRATE_SHA256:
         raise AssertionError(f"{CRATE} is not what it was")
-    folder.parent.mkdir(exist_ok=True)
     made = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
     with tarfile.open(fileobj=io.BytesIO(crate)) as archive:
         for name in ("sqlite3.c", "sqlite3.h", "sqlite3ext.h"):
@@ -95,17 +94,12 @@ class Release:
         version = re.search(r'#define SQLITE_VERSION +"([\d.]+)"', header)[1]
         self.assertRegex(version, self.version)
 
-    def run_program(self, program, *arguments, **environment):
-        printed = run(f"build/{self.build}/tests/{program}", *arguments, **environment)
-        for figures in re.findall(r"^figures: .*", printed, re.MULTILINE):
-            print("\n" + figures, flush=True)
-
-    def test_simulator(self):
-        self.run_program("simulator", STEPS="9000", SEED="1")
-
-
-for each in PROGRAMS:
-    setattr(Release, f"test_{each}", lambda self, program=each: self.run_program(f"{program}_test"))
+    def test_programs(self):
+        for program in ("simulator", *(f"{program}_test" for program in PROGRAMS)):
+            with self.subTest(program=program):
+                printed = run(f"build/{self.build}/tests/{program}", STEPS="9000", SEED="1")
+                for figures in re.findall(r"^figures: .*", printed, re.MULTILINE):
+                    print("\n" + figures, flush=True)
 
 
 class Oldest(Release, unittest.TestCase):
