@@ -44,8 +44,8 @@ def events_by_hour(hourly):
 class Subject:
     """A table that takes events by insert; forget(hour) is the SQL by which it forgets."""
 
-    def __init__(self, folder, name, library, build, create, insert, forget):
-        self.connection = open_database(pathlib.Path(folder, f"{name}.db"), library, build,
+    def __init__(self, folder, name, library, create, insert, forget):
+        self.connection = open_database(pathlib.Path(folder, f"{name}.db"), library,
                                         journal_mode="WAL", synchronous="NORMAL",
                                         cache_size=-64000)
         self.cursor = self.connection.cursor()
@@ -80,12 +80,12 @@ def main(library, build, events):
     hourly = int(float(events)) // 24
     with tempfile.TemporaryDirectory(dir=build) as folder:
         tables = [
-            Subject(folder, "filter table", library, build,
+            Subject(folder, "filter table", library,
                     f"CREATE VIRTUAL TABLE t USING bloom(capacity={4 * hourly}, fpr=0.01,"
                     " generations=6)", "INSERT OR IGNORE INTO t(key) VALUES (?)",
                     lambda hour: "INSERT INTO t(t) VALUES ('rotate')" if hour % 4 == 0 < hour
                     else ""),
-            Subject(folder, "ordinary table", library, build,
+            Subject(folder, "ordinary table", library,
                     "CREATE TABLE t(key TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID; "
                     "CREATE INDEX t_at ON t(at)", "INSERT OR IGNORE INTO t(key, at) VALUES (?, ?)",
                     lambda hour: f"DELETE FROM t WHERE at <= {hour - 24}")]

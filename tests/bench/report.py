@@ -2,7 +2,7 @@
 """What the benchmarks have in common (databases, the state of the machine, tables) and the report
 of floor.c.
 
-    report.py SPEED.csv LIBRARY BUILD RESULTS
+    report.py SPEED.csv LIBRARY RESULTS
 
 reads what floor.c has printed and writes into the folder RESULTS: floor.csv and floor.md (all times
 and their ratios to libbloom's) and the data of the three charts: cost_by_size.csv; rate_by_fill.csv
@@ -21,6 +21,8 @@ import platform
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "runner"))
+
 OPERATIONS = [call + action for action in ("add", "check absent", "check mixed")
               for call in ("", "bulk ")]  # a key a call, and 1024
 # Columns of cost_by_size.csv: filter and operation.
@@ -32,18 +34,20 @@ FILL_HEADS = ["layout", "filled", "hashes", "bits per key", "measured", "from bi
 LAYOUTS = ["blocked", "classic", "fuse", "counting"]
 
 
-def open_database(path, library, build, **settings):
-    """A connection of apsw, old or new, with the extension and read_arguments.c loaded."""
-    import apsw  # here: a page's head does without
-    connection = apsw.Connection(str(path))
-    modern = hasattr(connection, "load_extension")
-    (connection.enable_load_extension if modern else connection.enableloadextension)(True)
-    load = connection.load_extension if modern else connection.loadextension
-    for file in (pathlib.Path(library), pathlib.Path(build) / "read_arguments.so"):
-        load(str(file.resolve()))
+def open_database(path, library, **settings):
+    """A connection with the extension."""
+    from extended import connect  # here: a page's head does without apsw
+    connection = connect(path, str(pathlib.Path(library).resolve()))
     for name, value in settings.items():
         list(connection.cursor().execute(f"PRAGMA {name} = {value}"))
     return connection
+
+
+def url_of(number):
+    """SQL for the URL of a number, of 60 to 80 bytes, whose order is not that of the numbers."""
+    return (f"'https://www.' || substr(lower(hex(bloom_hash({number}))), 1, 13) ||"
+            f" '.example.org/articles/' || substr(lower(hex(bloom_hash(-1 - ({number})))), 1,"
+            f" 13 + abs({number}) % 21)")
 
 
 def first_line(path, otherwise="not readable"):
@@ -200,9 +204,9 @@ def floor_page(values, fill):
         "![space against rate](space.svg)"]
 
 
-def main(speed, library, build, results):
+def main(speed, library, results):
     results = pathlib.Path(results)
-    cursor = open_database(":memory:", library, build).cursor()
+    cursor = open_database(":memory:", library).cursor()
     values = {(int(row["n"]), row["filter"], row["operation"]): float(row["median"])
               for row in read_csv(speed)}
     fill = list(rates_by_fill(cursor))
@@ -216,6 +220,6 @@ def main(speed, library, build, results):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     main(*sys.argv[1:])

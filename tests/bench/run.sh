@@ -65,7 +65,6 @@ build_floor() {
 
 need "$PYTHON -c 'import apsw'" python3-apsw
 mkdir -p $BUILD $RESULTS
-$COMPILE -shared -o $BUILD/read_arguments.so $BENCH/read_arguments.c
 
 # One core, where that can be asked for: a program that is moved to another finds its caches cold.
 ALONE=
@@ -81,12 +80,12 @@ for part; do
         sizes="1e5 1e6 1e7"
         [ -n "${QUICK:-}" ] || sizes="$sizes 1e8"
         $ALONE $BUILD/floor $sizes >$BUILD/floor.csv
-        "$PYTHON" $BENCH/report.py $BUILD/floor.csv "$LIBRARY" $BUILD $RESULTS
+        "$PYTHON" $BENCH/report.py $BUILD/floor.csv "$LIBRARY" $RESULTS
         ;;
     bulk)
         {
             begin_page 'Many rows into a filter table' bulk.py
-            $ALONE "$PYTHON" $BENCH/bulk.py "$LIBRARY" $BUILD
+            $ALONE "$PYTHON" $BENCH/bulk.py "$LIBRARY"
         } | tee $RESULTS/bulk.md
         ;;
     sql)

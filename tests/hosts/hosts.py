@@ -127,9 +127,6 @@ HOSTS = {
         "php", "-d", f"sqlite3.extension_dir={LIBRARY.parent}", "php.php",
         probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"]),
     "Perl: DBD::SQLite": interpreter("perl", "perl.pl", probe=["perl", "-e", "use DBD::SQLite"]),
-    "Tcl: sqlite3": interpreter(
-        "tclsh", "tcl.tcl",
-        probe=["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."]),
     "R: RSQLite": interpreter("Rscript", "r.R", probe=["Rscript", "-e", "library(RSQLite)"]),
     "Node.js: better-sqlite3": javascript("synchronous.mjs", "node", driver="better-sqlite3"),
     "Node.js: node:sqlite": javascript(
