@@ -31,7 +31,7 @@ class Connection:
     def __init__(self, functions, bloom):
         self.functions, self.bloom = functions, str(bloom)
         self.database = ctypes.c_void_p()
-        self.opened = functions.sqlite3_open(b":memory:", ctypes.byref(self.database))
+        functions.sqlite3_open(b":memory:", ctypes.byref(self.database))
         functions.sqlite3_enable_load_extension(self.database, 1)
 
     def message(self):
@@ -238,24 +238,6 @@ class TwoLibraries(unittest.TestCase):
         second.close()
         old.close()
         one.sqlite3_reset_auto_extension()
-
-    @of_both
-    def test_automatic_extensions(self, one, two):
-        held = ctypes.CDLL(self.bloom)
-        for library in (one, two):
-            library.sqlite3_auto_extension(held.sqlite3_bloom_init)
-        first = self.open(one)
-        assert first.opened == 0 and first.answers()
-        second = self.open(two)
-        assert second.opened == 1, second.opened
-        assert second.message() == f"automatic extension loading failed: {REFUSAL}"
-        second.close()
-        first.close()
-        second = self.open(two)
-        assert second.opened == 0 and second.answers()
-        second.close()
-        for library in (one, two):
-            library.sqlite3_reset_auto_extension()
 
     @of_both
     def test_threads(self, one, two):
