@@ -8,8 +8,6 @@
 #
 # Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
 #
-# QUICK=1       filters of at most 10 million keys in floor and table, instead of 100 million
-# FULL=1        10 million keys or events in sql and generations, instead of 2 and 1 million
 # PEERS=FOLDER  in floor, libfilter's filter beside ours, from its source in FOLDER/libfilter, as
 #               `git clone` makes it
 #
@@ -77,9 +75,7 @@ for part; do
     case $part in
     floor)
         build_floor
-        sizes="1e5 1e6 1e7"
-        [ -n "${QUICK:-}" ] || sizes="$sizes 1e8"
-        $ALONE $BUILD/floor $sizes >$BUILD/floor.csv
+        $ALONE $BUILD/floor 1e5 1e6 1e7 1e8 >$BUILD/floor.csv
         "$PYTHON" $BENCH/report.py $BUILD/floor.csv "$LIBRARY" $RESULTS
         ;;
     bulk)
@@ -89,12 +85,10 @@ for part; do
         } | tee $RESULTS/bulk.md
         ;;
     sql)
-        $ALONE "$PYTHON" $BENCH/sql_bench.py "$LIBRARY" $BUILD $RESULTS ${FULL:+10000000}
+        $ALONE "$PYTHON" $BENCH/sql_bench.py "$LIBRARY" $BUILD $RESULTS
         ;;
     table)
         $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
-        largest=1e8
-        [ -z "${QUICK:-}" ] || largest=1e7
         {
             begin_page "Filter tables" table.c
             cat <<'LEGEND'
@@ -104,16 +98,14 @@ for part; do
 transaction. `commit`: an INSERT in a transaction of its own.
 
 LEGEND
-            $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest
+            $ALONE $BUILD/table "./$LIBRARY" $BUILD 1e8
         } | tee $RESULTS/table.md
         ;;
     generations)
-        events=1e6
-        [ -z "${FULL:-}" ] || events=1e7
         {
             begin_page "Generations" generations.py
             echo
-            $ALONE "$PYTHON" $BENCH/generations.py "$LIBRARY" $BUILD $events
+            $ALONE "$PYTHON" $BENCH/generations.py "$LIBRARY" $BUILD 1e7
         } | tee $RESULTS/generations.md
         ;;
     billion)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the extension in SQL, against exact indexes.
 
-    sql_bench.py LIBRARY BUILD RESULTS [KEYS]
+    sql_bench.py LIBRARY BUILD RESULTS
 
 It writes sql-VERSION.md and sql-VERSION.csv into the results, for the version of SQLite that apsw
 has. What it measures:
@@ -13,8 +13,7 @@ has. What it measures:
   the sizes of filter and index;
 - the scan with a filter of as many keys as this index holds (2,000,000), against IN and EXISTS on
   the index, which is in the page cache; the order of visits has nothing to do with that of the
-  index, and every tenth hits. With KEYS building and this scan are repeated with as many;
-- 100,000 groups of 20 keys: bloom_agg against group_concat;
+  index, and every tenth hits. Building and this scan are repeated with 10,000,000 keys;
 - URLs of 60 to 80 bytes with nine or ten keys each: bloom_check with key=url, a filter of as many
   keys as the URLhaus list has (6,000), always in cache, and one of 1,000,000, against the exact
   join of bloom_url_keys with the keys in a table WITHOUT ROWID.
@@ -37,10 +36,8 @@ from report import machine_state, open_database, table, thousands, url_of, write
 TURNS = 7
 SECONDS_ENOUGH = 20       # for one case; it runs at least once
 VISITS = KEYS = 2_000_000
-FILTER_KEYS = 10_000_000
+FILTER_KEYS = MORE_KEYS = 10_000_000
 FEW_VISITS = 200
-GROUPS = 100_000
-GROUP_KEYS = 20
 URL_KEYS = (6_000, 1_000_000)
 ABSENT = 1 << 40
 CACHE_KILOBYTES = 6_000_000
@@ -150,18 +147,6 @@ class Bench:
         assert both == in_index == exists == (VISITS + 9) // 10, results
         assert 0 <= probably - in_index <= 0.011 * (VISITS - in_index) + 50, results
 
-    def groups(self):
-        self.run("CREATE TABLE reads(reader INTEGER, item INTEGER, PRIMARY KEY (reader, item)) "
-                 "WITHOUT ROWID")
-        self.run(f"INSERT OR IGNORE INTO reads SELECT i / {GROUP_KEYS}, "
-                 f"abs(i * 2654435761 % 1000003) FROM {numbers(GROUPS * GROUP_KEYS)}")
-        results = self.section(
-            f"{thousands(GROUPS)} groups of {GROUP_KEYS} keys", GROUPS * GROUP_KEYS,
-            [(call, f"SELECT count(f) FROM (SELECT {call} AS f FROM reads GROUP BY reader)")
-             for call in ("group_concat(item)", "bloom_agg(item)",
-                          f"bloom_agg(item, {GROUP_KEYS})")])
-        assert set(results.values()) == {GROUPS}, results
-
     def urls(self):
         """The look-up of visits under all keys of their URLs."""
         scanned = min(VISITS, 200_000)
@@ -211,20 +196,17 @@ class Bench:
             *table(["URLs", "filter", "index", "index / filter"], self.sizes)])
 
 
-def main(library, build, results, more="0"):
+def main(library, build, results):
     bench = Bench(library, build)
     bench.make_tables()
     bench.scan()
     bench.build(KEYS)
     bench.against_index(KEYS)
-    bench.groups()
     bench.urls()
-    if int(more) > KEYS:
-        bench.run("DROP INDEX exact")
-        bench.run(f"INSERT INTO bad SELECT {url_of(f'i + {KEYS}')} "
-                  f"FROM {numbers(int(more) - KEYS)}")
-        bench.build(int(more))
-        bench.against_index(int(more))
+    bench.run("DROP INDEX exact")
+    bench.run(f"INSERT INTO bad SELECT {url_of(f'i + {KEYS}')} FROM {numbers(MORE_KEYS - KEYS)}")
+    bench.build(MORE_KEYS)
+    bench.against_index(MORE_KEYS)
     bench.report(results)
     bench.connection.close()
     bench.path.unlink()
