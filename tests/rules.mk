@@ -188,8 +188,8 @@ LONG_SUITES = \
     'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
-    'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
-    'options of SQLite=$(PYTHON) tests/hosts/options_test.py' \
+    'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \
+    'options of SQLite=$(PYTHON) tests/hosts/platforms_test.py Options' \
     'how a failure reads=$(PYTHON) tests/build/failure_test.py'
 
 # What goes through every case: make check runs it, CI does not.

@@ -1,6 +1,6 @@
 # Everything about delivery, as ext/packages/README.md describes it: make packages builds all
 # packages into build/packages and tests them, a target for each builds it alone, make hosts loads
-# them in every language that is installed here. Included by the Makefile.
+# them in other languages that are installed here. Included by the Makefile.
 #
 #: make packages       every package that can be built here, tested; says what the others need
 #: make amalgamation   all sources in one file, for a program that links them in
@@ -15,7 +15,7 @@
 #: make recipes        the recipes for conda and Conan
 #: make page           SQLite with bloom as WebAssembly, and the page to try it
 #: make drivers        what the tests of packages and hosts need of PyPI and npm, once
-#: make hosts          loads the packages in each language that is installed here
+#: make hosts          loads the packages in other languages that are installed here
 
 PACKAGES = $(BUILD)/packages
 PACKAGE_TOOLS = $(PACKAGES)/tools
@@ -114,7 +114,7 @@ need-%:
 packages: $(LIBRARY)
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py all
 
-# make hosts, or make hosts HOSTS="PHP Ruby": the packages in every language that is installed here.
+# make hosts, or make hosts HOSTS="PHP Perl": the packages in other languages that there are here.
 hosts: $(LIBRARY) drivers
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The ways to get many rows into a filter table, beside an ordinary table.
 
-    bulk.py LIBRARY BUILD
+    bulk.py LIBRARY
 
 prints Markdown: nanoseconds a row, and the ratio to INSERT ... SELECT. The rows are URLs of 60 to
-80 bytes (keys.h) in a database in a file, cached; each way begins with an empty table of the right
+80 bytes in a database in a file, cached; each way begins with an empty table of the right
 capacity, in one transaction. The ways take turns; medians of processor time of this thread, the
 ratios those within one turn.
 """
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from report import open_database, table, thousands
+from report import open_database, table, thousands, url_of
 
 ROWS, TURNS = 1_000_000, 5
 FILTER = f"CREATE VIRTUAL TABLE t USING bloom(capacity={ROWS}, growth=off)"
@@ -40,13 +40,13 @@ def run(database, make, fill):
     return taken * 1e9 / ROWS
 
 
-def main(library, build):
+def main(library):
     with tempfile.TemporaryDirectory() as folder:
-        database = open_database(pathlib.Path(folder, "bulk.db"), library, build,
+        database = open_database(pathlib.Path(folder, "bulk.db"), library,
                                  cache_size=-1_000_000, journal_mode="WAL")
         database.cursor().execute(
             "CREATE TABLE urls(url TEXT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
-            f"FROM n WHERE i < {ROWS}) INSERT INTO urls SELECT bench_url(i) FROM n")
+            f"FROM n WHERE i < {ROWS}) INSERT INTO urls SELECT {url_of('i')} FROM n")
         turns = [[run(database, make, fill) for _, make, fill in WAYS] for _ in range(TURNS)]
         database.close()
     print(f"\n{thousands(ROWS)} rows, {TURNS} turns:\n")

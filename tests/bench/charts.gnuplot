@@ -1,8 +1,7 @@
 # Draws the charts of tests/bench/results from the CSV files beside them: rate_by_fill.svg, the
 # false-positive rate of a filter as it fills, measured and predicted; cost_by_size.svg, nanoseconds
 # per check and per add against the number of keys, hashes given, p = 1 %; space.svg, bits per key
-# against the rate; generations.svg, size and error of a table that forgets by age, hour by hour;
-# figures.svg, a filter in percent of what people have without it.
+# against the rate; figures.svg, a filter in percent of what people have without it.
 # Run in that folder by tests/bench/run.sh.
 set terminal svg size 720,480 font "sans-serif,13" background "#ffffff" dashlength 0.6
 set datafile separator ","
@@ -75,31 +74,10 @@ plot "space.csv" using 1:6 skip 1 with lines linestyle 4 title "counting", \
      "" using 1:3 skip 1 with lines linestyle 2 title "classic", \
      "" using 1:4 skip 1 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"
 
-set output "generations.svg"
-set key bmargin center vertical maxrows 2
-set title "Events seen within 24 hours: size"
-set xlabel "hours\n "
-set ylabel "MB"
-unset logscale
-set autoscale
-set xrange [0:48]
-set xtics 6
-set format x "%g"
-set yrange [0:*]
-set multiplot layout 1,2
-plot "generations.csv" using 1:($3/1e6) skip 1 with lines linestyle 2 \
-         title "ordinary table, hourly sweep", \
-     "" using 1:($2/1e6) skip 1 with lines linestyle 1 title "filter table, 6 generations"
-set title "New events taken for old ones"
-set ylabel "%"
-set yrange [0:1.2]
-plot "generations.csv" using 1:(100*$6) skip 1 with lines linestyle 1 title "filter table", \
-     1 with lines linestyle 5 title "asked for"
-unset multiplot
-
 set output "figures.svg"
 set terminal svg size 720,260 font "sans-serif,13" background "#ffffff"
 unset title
+unset logscale
 set key off
 set xlabel "the filter, in percent of what is in brackets"
 set ylabel ""

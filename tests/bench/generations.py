@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """What it costs to forget by age.
 
-    generations.py LIBRARY BUILD EVENTS CSV
+    generations.py LIBRARY BUILD EVENTS
 
 EVENTS a day, evenly, for two days; is each seen for the first time within 24 hours? Of five events
 one repeats one of the last 20 hours. A filter table with generations=6, rotated every four hours,
 beside an ordinary table of keys and times with an index on the times, from which every hour all
 older than 24 hours is deleted. Both take the events of an hour in turn, 1000 to a transaction; WAL,
 synchronous=NORMAL, a page cache of 64 MB each, keys of 17 characters; of each event about one
-microsecond is Python's. A new event that the filter takes for an old one is not written. So it is
-taken for new when it is repeated after the generation that seemed to have it is gone: the last
-column, of both days. CSV gets a line for each hour; what is printed sums up the second day, when
-both tables have their size.
+microsecond is Python's. What is printed sums up the second day, when both tables have their size;
+only the last column is of both days. A new event that the filter takes for an old one is not
+written. So it is taken for new when it is repeated after the generation that seemed to have it is
+gone.
 """
 import array
 import pathlib
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from report import open_database, table, write_csv
+from report import open_database, table
 
 BATCH, HOURS = 1000, 48
 
@@ -42,74 +42,62 @@ def events_by_hour(hourly):
 
 
 class Subject:
-    """A table that takes events; forget(hour) is the SQL by which it forgets."""
+    """A table that takes events by insert; forget(hour) is the SQL by which it forgets."""
 
-    def __init__(self, path, library, build, create, insert, forget):
-        self.connection = open_database(path, library, build, journal_mode="WAL",
-                                        synchronous="NORMAL", cache_size=-64000)
+    def __init__(self, folder, name, library, create, insert, forget):
+        self.connection = open_database(pathlib.Path(folder, f"{name}.db"), library,
+                                        journal_mode="WAL", synchronous="NORMAL",
+                                        cache_size=-64000)
         self.cursor = self.connection.cursor()
         self.cursor.execute(create)
-        self.insert, self.forget = insert, forget
-        self.seconds, self.wrong_old, self.wrong_new = [], [], 0  # the first two by the hour
+        self.name, self.insert, self.forget, self.wrong_new = name, insert, forget, 0
+        self.seconds = self.new = self.wrong_old = 0  # of the second day
 
     def pass_hour(self, hour, events):
-        """Yields events: a key, and true if the key comes for the first time."""
-        wrong_old, start = 0, time.perf_counter()
+        second_day, start = hour >= 24, time.perf_counter()
         self.cursor.execute(self.forget(hour))
         for at in range(0, len(events), BATCH):
             self.cursor.execute("BEGIN")
             for key, is_new in events[at:at + BATCH]:
                 self.cursor.execute(self.insert, (key, hour)[:self.insert.count("?")])
-                if (self.connection.changes() > 0) != is_new:
-                    wrong_old += is_new
-                    self.wrong_new += not is_new
+                taken_for_new = self.connection.changes() > 0
+                self.wrong_new += taken_for_new and not is_new
+                self.wrong_old += second_day and is_new and not taken_for_new
             self.cursor.execute("COMMIT")
-        self.seconds.append(time.perf_counter() - start)
-        self.wrong_old.append(wrong_old)
+        if second_day:
+            self.seconds += time.perf_counter() - start
+            self.new += sum(is_new for _, is_new in events)
 
-    def size(self):
-        (pages,), = self.cursor.execute("SELECT page_count * page_size FROM pragma_page_count, "
-                                        "pragma_page_size")
-        return pages
+    def row(self, events):
+        (size,), = self.cursor.execute("SELECT page_count * page_size FROM pragma_page_count, "
+                                       "pragma_page_size")
+        return [self.name, f"{size / 1e6:.1f}", f"{self.seconds:.1f}",
+                f"{1e6 * self.seconds / events:.2f}",
+                f"{100 * self.wrong_old / self.new:.3f} %", self.wrong_new]
 
 
-def main(library, build, events, csv):
-    hourly, lines, new = int(float(events)) // 24, [], []
+def main(library, build, events):
+    hourly = int(float(events)) // 24
     with tempfile.TemporaryDirectory(dir=build) as folder:
-        filter_table = Subject(
-            pathlib.Path(folder, "filter.db"), library, build,
-            f"CREATE VIRTUAL TABLE t USING bloom(capacity={4 * hourly}, fpr=0.01, generations=6)",
-            "INSERT OR IGNORE INTO t(key) VALUES (?)",
-            lambda hour: "INSERT INTO t(t) VALUES ('rotate')" if hour % 4 == 0 < hour else "")
-        ordinary = Subject(
-            pathlib.Path(folder, "ordinary.db"), library, build,
-            "CREATE TABLE t(key TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID; "
-            "CREATE INDEX t_at ON t(at)", "INSERT OR IGNORE INTO t(key, at) VALUES (?, ?)",
-            lambda hour: f"DELETE FROM t WHERE at <= {hour - 24}")
+        tables = [
+            Subject(folder, "filter table", library,
+                    f"CREATE VIRTUAL TABLE t USING bloom(capacity={4 * hourly}, fpr=0.01,"
+                    " generations=6)", "INSERT OR IGNORE INTO t(key) VALUES (?)",
+                    lambda hour: "INSERT INTO t(t) VALUES ('rotate')" if hour % 4 == 0 < hour
+                    else ""),
+            Subject(folder, "ordinary table", library,
+                    "CREATE TABLE t(key TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID; "
+                    "CREATE INDEX t_at ON t(at)", "INSERT OR IGNORE INTO t(key, at) VALUES (?, ?)",
+                    lambda hour: f"DELETE FROM t WHERE at <= {hour - 24}")]
         for hour, keys in events_by_hour(hourly):
-            new.append(sum(is_new for _, is_new in keys))
-            for subject in (filter_table, ordinary):
+            for subject in tables:
                 subject.pass_hour(hour, keys)
-            lines.append([hour + 1, filter_table.size(), ordinary.size(),
-                          f"{filter_table.seconds[-1]:.3f}", f"{ordinary.seconds[-1]:.3f}",
-                          f"{filter_table.wrong_old[-1] / new[-1]:.6f}"])
-        write_csv(csv, ["hour", "filter_bytes", "ordinary_bytes", "filter_seconds",
-                        "ordinary_seconds", "filter_rate"], lines)
-        rows, sizes, seconds = [], [], []
-        for name, subject in (("filter table", filter_table), ("ordinary table", ordinary)):
-            sizes.append(subject.size())
-            seconds.append(sum(subject.seconds[24:]))
-            rows.append([name, f"{sizes[-1] / 1e6:.1f}", f"{seconds[-1]:.1f}",
-                         f"{1e6 * seconds[-1] / (24 * hourly):.2f}",
-                         f"{100 * sum(subject.wrong_old[24:]) / sum(new[24:]):.3f} %",
-                         subject.wrong_new])
-    print(f"## A day of {24 * hourly} events\n")
-    print("\n".join(table(["", "MB", "s", "us an event", "new events taken for old",
-                           "old events taken for new"], rows)))
+        print(f"## A day of {24 * hourly} events\n")
+        print("\n".join(table(["", "MB", "s", "us an event", "new events taken for old",
+                               "old events taken for new"],
+                              [subject.row(24 * hourly) for subject in tables])))
     print("\nAn old event is taken for new when it was taken for old by mistake at first, and so\n"
-          "not written, and the generation that seemed to have it is gone.\n\n"
-          f"Ratio of the ordinary table's to the filter table's: {sizes[1] / sizes[0]:.1f} of size,"
-          f" {seconds[1] / seconds[0]:.1f} of time.")
+          "not written, and the generation that seemed to have it is gone.")
 
 
 if __name__ == "__main__":

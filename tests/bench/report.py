@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """What the benchmarks have in common (databases, the state of the machine, tables) and the report
-of floor.cc.
+of floor.c.
 
-    report.py SPEED.csv FILL.csv SPACE.csv RESULTS
+    report.py SPEED.csv LIBRARY RESULTS
 
-reads what `floor speed`, `floor fill` and `floor space` have printed and writes into the folder
-RESULTS: floor.csv and floor.md (all times, their ratios to libbloom's, the ratios that must hold)
-and the data of the three charts: rate_by_fill.csv (with the rate that theory predicts: for layout
-blocked from blocked_sizes.py, for layout classic (1 - e^(-k/c))^k at c bits per key),
-cost_by_size.csv and space.csv (with the bound of information theory, log2(1/p)).
+reads what floor.c has printed and writes into the folder RESULTS: floor.csv and floor.md (all times
+and their ratios to libbloom's) and the data of the three charts: cost_by_size.csv; rate_by_fill.csv
+(the rate of a filter as it fills: measured over a million absent keys, as bloom_fpr returns it, and
+predicted: for layout blocked by blocked_sizes.py, for layout classic (1 - e^(-k/c))^k at c bits per
+key); and space.csv (bits per key against p, with the bound of information theory, log2(1/p)).
 """
 
 import csv
 import datetime
+import json
 import math
 import os
 import pathlib
@@ -20,36 +21,33 @@ import platform
 import subprocess
 import sys
 
-ACTIONS = ["add", "check absent", "check present", "check mixed"]
-CALLS = ["", "batch ", "bulk "]  # 1, 32, 1024 keys a call
-OPERATIONS = [call + action for action in ACTIONS for call in CALLS]
-# What must hold at p = 1 %: operation, the other filter and its operation, at most so
-# many times its time. Ratios, since they hold on any machine; to RocksDB's when it was measured.
-FLOOR_MARKS = [(call + "check mixed", "blocked", call + "check absent", 1.15) for call in CALLS]
-FLOOR_MARKS += [(operation, "RocksDB", operation, limit) for operation, limit in (
-    ("check absent", 1.2), ("check mixed", 1.2), ("add", 1.0), ("batch add", 1.0),
-    ("bulk add", 1.0), ("batch check mixed", 1.0), ("bulk check mixed", 1.0))]
-# Columns of cost_by_size.csv: title, filter, operation.
-COSTS = [("blocked check", "blocked", "check absent"),
-         ("blocked bulk check", "blocked", "bulk check absent"),
-         ("classic check", "classic", "check absent"),
-         ("libbloom check", "libbloom", "check absent"), ("blocked add", "blocked", "add"),
-         ("blocked bulk add", "blocked", "bulk add"), ("classic add", "classic", "add"),
-         ("libbloom add", "libbloom", "add")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "runner"))
+
+OPERATIONS = [call + action for action in ("add", "check absent", "check mixed")
+              for call in ("", "bulk ")]  # a key a call, and 1024
+# Columns of cost_by_size.csv: filter and operation.
+COSTS = [cost for action in ("check absent", "add")
+         for cost in (("blocked", action), ("blocked", f"bulk {action}"), ("classic", action),
+                      ("libbloom", action))]
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) "
+FILL_HEADS = ["layout", "filled", "hashes", "bits per key", "measured", "from bits", "predicted"]
+LAYOUTS = ["blocked", "classic", "fuse", "counting"]
 
 
-def open_database(path, library, build, **settings):
-    """A connection of apsw, old or new, with the extension and read_arguments.c loaded."""
-    import apsw  # here: the report of floor.cc does without
-    connection = apsw.Connection(str(path))
-    modern = hasattr(connection, "load_extension")
-    (connection.enable_load_extension if modern else connection.enableloadextension)(True)
-    load = connection.load_extension if modern else connection.loadextension
-    for file in (pathlib.Path(library), pathlib.Path(build) / "read_arguments.so"):
-        load(str(file.resolve()))
+def open_database(path, library, **settings):
+    """A connection with the extension."""
+    from extended import connect  # here: a page's head does without apsw
+    connection = connect(path, str(pathlib.Path(library).resolve()))
     for name, value in settings.items():
         list(connection.cursor().execute(f"PRAGMA {name} = {value}"))
     return connection
+
+
+def url_of(number):
+    """SQL for the URL of a number, of 60 to 80 bytes, whose order is not that of the numbers."""
+    return (f"'https://www.' || substr(lower(hex(bloom_hash({number}))), 1, 13) ||"
+            f" '.example.org/articles/' || substr(lower(hex(bloom_hash(-1 - ({number})))), 1,"
+            f" 13 + abs({number}) % 21)")
 
 
 def first_line(path, otherwise="not readable"):
@@ -125,89 +123,6 @@ def thousands(number):
     return f"{number:,}"
 
 
-def significant(value):
-    if value is None:
-        return "-"
-    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
-
-
-class Floor:
-    """The lines of `floor speed`: the median of (n, p, filter, operation)."""
-
-    def __init__(self, path):
-        self.values = {(int(row["n"]), float(row["p"]), row["filter"], row["operation"]):
-                       float(row["median"]) for row in read_csv(path)}
-        self.sizes = sorted({key[0] for key in self.values})
-        self.rates = sorted({key[1] for key in self.values}, reverse=True)
-        self.filters = list(dict.fromkeys(key[2] for key in self.values))
-
-    def cells(self, rate, name, operation):
-        """By size; None when there is none."""
-        values = [self.values.get((size, rate, name, operation)) for size in self.sizes]
-        return values if any(value is not None for value in values) else None
-
-    def time_table(self, rate):
-        rows = []
-        for operation in OPERATIONS:
-            single = operation.removeprefix("batch ").removeprefix("bulk ")
-            for name in self.filters:
-                if values := self.cells(rate, name, operation):
-                    rows.append([operation, name, *map(significant, values)])
-            ours = self.cells(rate, "blocked", operation)
-            theirs = self.cells(rate, "libbloom", single)
-            how = " one by one" if single != operation else ""
-            rows.append([operation, f"libbloom{how} / blocked",
-                         *(f"**{b / a:.1f} x**" if a else "-" for a, b in zip(ours, theirs))])
-        return table(["ns per key", "filter", *map(thousands, self.sizes)], rows)
-
-    def rate_table(self):
-        rows = [[f"{rate:.1%}", name, f"{self.cells(rate, name, 'bits per key')[-1]:.2f}",
-                 *(f"{value:.3%}" for value in self.cells(rate, name, "rate"))]
-                for rate in self.rates for name in self.filters]
-        return table(["p asked for", "filter", "bits per key", *map(thousands, self.sizes)], rows)
-
-    def marks(self):
-        rows = []
-        for operation, other, theirs, limit in FLOOR_MARKS:
-            ours = self.cells(0.01, "blocked", operation)
-            values = self.cells(0.01, other, theirs) or []
-            of = theirs if other == "blocked" else f"{other}, {theirs}"
-            rows += [[operation, of, thousands(size), f"{limit:.2f}", f"{our / value:.2f}",
-                      "yes" if our <= limit * value else "**no**"]
-                     for size, our, value in zip(self.sizes, ours, values)]
-        return table(["work", "against", "n", "at most, times", "measured", "holds"], rows)
-
-    def report(self, fill):
-        filled = [[row["layout"], f"{float(row['filled']):.0%}",
-                   *(f"{float(row[name]):.4%}" for name in ("measured", "predicted", "from bits"))]
-                  for row in fill if round(float(row["filled"]) * 10) in (2, 5, 8, 10, 12, 15, 20)]
-        lines = [
-            "# The filter library alone", "",
-            "Made by `make bench`. What was measured and how: the comment of"
-            " `tests/bench/floor.cc`. Times are medians, in nanoseconds per key.", "",
-            *machine_state(), "",
-            "## Goals", "",
-            "p = 1 %; ratios of medians of one run. With `make bench PEERS=FOLDER`"
-            " RocksDB's filter is among them.", "",
-            *self.marks(), "",
-            "`add` is one key a call, `batch` 32, `bulk` 1024; RocksDB is its FastLocalBloom with"
-            " as many bits, libfilter its split block filter. Beyond the caches a batch of 32"
-            " waits for memory about once, whoever asks it, so that there both are level."]
-        for rate in self.rates:
-            lines += ["", f"## p = {rate:.1%}", "", *self.time_table(rate)]
-        return lines + [
-            "", "## The rate that was asked for, and the rate measured", "",
-            "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01"
-            " percentage points and 0.1 % by 0.0032 (one standard deviation).", "",
-            *self.rate_table(), "",
-            "## As a filter fills", "",
-            "A filter for 1,000,000 keys at p = 1 %; `from bits` is what `bloom_fpr` returns.", "",
-            *table(["layout", "filled", "measured", "predicted", "from bits"], filled), "",
-            "![rate against fill](rate_by_fill.svg)", "",
-            "![cost against size](cost_by_size.svg)", "",
-            "![space against rate](space.svg)"]
-
-
 def predicted_rate(layout, hashes, bits_per_key):
     if layout == "classic":
         return (1 - math.exp(-hashes / bits_per_key)) ** hashes
@@ -217,24 +132,94 @@ def predicted_rate(layout, hashes, bits_per_key):
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def main(speed, fill_path, space_path, results):
+def rates_by_fill(cursor):
+    """A filter for 1,000,000 keys at 1 %, from a tenth of them to twice as many."""
+    million = 10**6
+    for layout in LAYOUTS[:2]:
+        for tenth in range(1, 21):
+            keys = tenth * million // 10
+            (filter_,), = cursor.execute(
+                f"{NUMBERS.format(keys)} SELECT bloom_agg(i, {million}, 0.01, '{layout}') FROM n")
+            (info, rate, found), = cursor.execute(
+                f"{NUMBERS.format(million)} SELECT bloom_info(?1), bloom_fpr(?1),"
+                " sum(bloom_check(?1, -i)) FROM n", [filter_])
+            info = json.loads(info)
+            bits = info["bits"] / keys
+            yield [layout, f"{tenth / 10:.2f}", info["hashes"], f"{bits:.5f}",
+                   f"{found / million:.7f}", f"{rate:.7f}",
+                   f"{predicted_rate(layout, info['hashes'], bits):.7f}"]
+
+
+def space(cursor):
+    """Of large filters, where rounding up to whole blocks and words does not show."""
+    for p in (float(f"{digit}e-{decade}") for decade in range(1, 10) for digit in (5, 2, 1)):
+        blocked, classic, fuse, counting = (
+            f"{bits:.4f}" for layout in LAYOUTS for bits, in cursor.execute(
+                "SELECT bloom_size(100000000, ?, ?) * 8e-8", (p, layout)))
+        yield [f"{p:g}", blocked, classic, f"{-math.log2(p):.4f}", fuse, counting]
+
+
+def time_table(values, sizes, filters):
+    """values: by size, filter and operation."""
+    rows = []
+    for operation in OPERATIONS:
+        rows += [[operation, name, *(f"{values[size, name, operation]:.1f}" for size in sizes)]
+                 for name in filters if (sizes[0], name, operation) in values]
+        single = operation.removeprefix("bulk ")
+        ratios = [values[size, "libbloom", single] / values[size, "blocked", operation]
+                  for size in sizes]
+        rows.append([operation,
+                     f"libbloom{' one by one' if single != operation else ''} / blocked",
+                     *(f"**{ratio:.1f} x**" for ratio in ratios)])
+    return table(["ns per key", "filter", *map(thousands, sizes)], rows)
+
+
+def floor_page(values, fill):
+    sizes = sorted({size for size, _, _ in values})
+    filters = list(dict.fromkeys(name for _, name, _ in values))
+    return [
+        "# The filter library alone", "",
+        "Made by `make bench`. What was measured and how: the comment of `tests/bench/floor.c`."
+        " Times are medians, in nanoseconds per key.", "",
+        *machine_state(), "",
+        "## Times", "",
+        "Filters at 1 %. `bulk` is 1024 keys a call, which only our layouts have; libfilter is its"
+        " split block filter.", "",
+        *time_table(values, sizes, filters), "",
+        "## The rate that was asked for, and the rate measured", "",
+        "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01"
+        " percentage points (one standard deviation).", "",
+        *table(["filter", "bits per key", *map(thousands, sizes)], [
+            [name, f"{values[sizes[-1], name, 'bits per key']:.2f}",
+             *(f"{values[size, name, 'rate']:.3%}" for size in sizes)] for name in filters]), "",
+        "## As a filter fills", "",
+        "A filter for 1,000,000 keys at p = 1 %; `from bits` is what `bloom_fpr` returns.", "",
+        *table(["layout", "filled", "measured", "predicted", "from bits"], [
+            [layout, f"{float(filled):.0%}", *(f"{float(rate):.4%}"
+                                               for rate in (measured, predicted, from_bits))]
+            for layout, filled, _, _, measured, from_bits, predicted in fill
+            if filled in ("0.20", "0.50", "0.80", "1.00", "1.20", "1.50", "2.00")]), "",
+        "![rate against fill](rate_by_fill.svg)", "",
+        "![cost against size](cost_by_size.svg)", "",
+        "![space against rate](space.svg)"]
+
+
+def main(speed, library, results):
     results = pathlib.Path(results)
-    floor, fill, space = Floor(speed), read_csv(fill_path), read_csv(space_path)
+    cursor = open_database(":memory:", library).cursor()
+    values = {(int(row["n"]), row["filter"], row["operation"]): float(row["median"])
+              for row in read_csv(speed)}
+    fill = list(rates_by_fill(cursor))
     (results / "floor.csv").write_text(pathlib.Path(speed).read_text())
-    for row in fill:
-        rate = predicted_rate(row["layout"], int(row["hashes"]), float(row["bits per key"]))
-        row["predicted"] = f"{rate:.7f}"
-    write_csv(results / "rate_by_fill.csv", list(fill[0]), [row.values() for row in fill])
-    costs = [floor.cells(0.01, name, operation) for _, name, operation in COSTS]
-    write_csv(results / "cost_by_size.csv", ["n", *(title for title, *_ in COSTS)],
-              zip(floor.sizes, *costs))
-    write_csv(results / "space.csv", ["p", "blocked", "classic", "bound", "fuse", "counting"],
-              [[row["p"], row["blocked"], row["classic"], f"{-math.log2(float(row['p'])):.4f}",
-                row["fuse"], row["counting"]] for row in space])
-    write_lines(results / "floor.md", floor.report(fill))
+    write_csv(results / "rate_by_fill.csv", FILL_HEADS, fill)
+    write_csv(results / "cost_by_size.csv", ["n", *(f"{name} {what}" for name, what in COSTS)],
+              [[size, *(values[size, *cost] for cost in COSTS)]
+               for size in sorted({size for size, _, _ in values})])
+    write_csv(results / "space.csv", ["p", *LAYOUTS[:2], "bound", *LAYOUTS[2:]], space(cursor))
+    write_lines(results / "floor.md", floor_page(values, fill))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -1,21 +1,18 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.cc, interface.c, sql_bench.py, bulk.py, table.c and generations.py.
+# floor.c, sql_bench.py, bulk.py, table.c and generations.py.
 #
-#     sh tests/bench/run.sh [floor] [interface] [sql] [bulk] [table] [generations] [figures]
-#                           [charts] [billion]
+#     sh tests/bench/run.sh [floor] [sql] [bulk] [table] [generations] [figures] [charts]
+#                           [billion]
 #
 # Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
 #
-# QUICK=1       filters of at most 10 million keys in floor and table, instead of 100 million
-# FULL=1        10 million keys or events in sql and generations, instead of 2 and 1 million
-# PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in
-#               FOLDER/rocksdb and FOLDER/libfilter, as `git clone` makes them (of RocksDB the
-#               folders util, port and include suffice)
+# PEERS=FOLDER  in floor, libfilter's filter beside ours, from its source in FOLDER/libfilter, as
+#               `git clone` makes it
 #
 # What is not there is skipped and says so. CC, CFLAGS, PYTHON, LIBRARY (bloom.so) and OBJECTS (what
-# it is linked from) come from the Makefile; floor needs CXX, too, a compiler for C++20.
+# it is linked from) come from the Makefile.
 set -eu
 
 # The system's Python, which sees the modules of the system's packages; another one in front of it
@@ -30,7 +27,7 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor interface sql bulk table generations figures charts
+[ $# -gt 0 ] || set -- floor sql bulk table generations figures charts
 
 # need COMMAND PACKAGE: ends with the name of the package when the command fails.
 need() {
@@ -49,14 +46,7 @@ print("\n".join(machine_state()))')
 # The filters that floor compares with are compiled, as their own builds do, for this processor.
 build_floor() {
     need "echo '#include <bloom.h>' | $CC -E -" libbloom-dev
-    rm -f $BUILD/libfilter_*.o
-    set -- -march=native
-    if [ -f "${PEERS:-}/rocksdb/util/bloom_impl.h" ]; then
-        set -- "$@" -DFLOOR_ROCKSDB -DROCKSDB_PLATFORM_POSIX -DOS_LINUX \
-            -isystem "$PEERS/rocksdb" -isystem "$PEERS/rocksdb/include"
-    else
-        echo "skipped: RocksDB's filter, for want of ${PEERS:-PEERS}/rocksdb/util/bloom_impl.h" >&2
-    fi
+    set --
     libfilter="${PEERS:-PEERS}/libfilter/c"
     if [ -f "$libfilter/include/filter/block.h" ]; then
         for source in block memory util; do
@@ -68,13 +58,11 @@ build_floor() {
     else
         echo "skipped: libfilter's, for want of $libfilter/include" >&2
     fi
-    ${CXX:-c++} $CFLAGS $WARNINGS -std=c++20 -ffp-contract=off -Iext -o $BUILD/floor \
-        $BENCH/floor.cc "$@" $OBJECTS -lbloom -lm
+    $COMPILE -march=native -Iext -o $BUILD/floor $BENCH/floor.c "$@" $OBJECTS -lbloom -lm
 }
 
 need "$PYTHON -c 'import apsw'" python3-apsw
 mkdir -p $BUILD $RESULTS
-$COMPILE -shared -o $BUILD/read_arguments.so $BENCH/read_arguments.c
 
 # One core, where that can be asked for: a program that is moved to another finds its caches cold.
 ALONE=
@@ -87,57 +75,37 @@ for part; do
     case $part in
     floor)
         build_floor
-        sizes="1e5 1e6 1e7"
-        [ -n "${QUICK:-}" ] || sizes="$sizes 1e8"
-        $ALONE $BUILD/floor speed $sizes >$BUILD/speed.csv
-        $ALONE $BUILD/floor fill >$BUILD/fill.csv
-        $BUILD/floor space >$BUILD/space.csv
-        "$PYTHON" $BENCH/report.py $BUILD/speed.csv $BUILD/fill.csv $BUILD/space.csv $RESULTS
-        ;;
-    interface)
-        $COMPILE -fvisibility=hidden -Iext -o $BUILD/interface $BENCH/interface.c \
-            ext/sqlite-bloom-filter.c $OBJECTS -lm
-        {
-            begin_page "The C interface beside its kernel" interface.c
-            echo
-            $ALONE $BUILD/interface 1e4 1e6
-        } | tee $RESULTS/interface.md
+        $ALONE $BUILD/floor 1e5 1e6 1e7 1e8 >$BUILD/floor.csv
+        "$PYTHON" $BENCH/report.py $BUILD/floor.csv "$LIBRARY" $RESULTS
         ;;
     bulk)
         {
             begin_page 'Many rows into a filter table' bulk.py
-            $ALONE "$PYTHON" $BENCH/bulk.py "$LIBRARY" $BUILD
+            $ALONE "$PYTHON" $BENCH/bulk.py "$LIBRARY"
         } | tee $RESULTS/bulk.md
         ;;
     sql)
-        $ALONE "$PYTHON" $BENCH/sql_bench.py "$LIBRARY" $BUILD $RESULTS ${FULL:+10000000}
+        $ALONE "$PYTHON" $BENCH/sql_bench.py "$LIBRARY" $BUILD $RESULTS
         ;;
     table)
         $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
-        largest=1e8
-        [ -z "${QUICK:-}" ] || largest=1e7
         {
             begin_page "Filter tables" table.c
             cat <<'LEGEND'
 
 `alone`: one check in a transaction of its own. `check`: the same inside one read transaction.
-`row`: what SQLite takes to read one stored row. `join`: checks of one statement for many keys.
-`insert` and `delete`: one key a statement inside a transaction. `commit`: an INSERT in a
-transaction of its own. `16K` are pages of 16 KB, `64 MB` is the page cache.
+`join`: checks of one statement for many keys. `insert` and `delete`: one key a statement inside a
+transaction. `commit`: an INSERT in a transaction of its own.
 
 LEGEND
-            $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest
+            $ALONE $BUILD/table "./$LIBRARY" $BUILD 1e8
         } | tee $RESULTS/table.md
         ;;
     generations)
-        events=1e6
-        [ -z "${FULL:-}" ] || events=1e7
         {
             begin_page "Generations" generations.py
             echo
-            $ALONE "$PYTHON" $BENCH/generations.py "$LIBRARY" $BUILD $events \
-                $RESULTS/generations.csv
-            printf '\n![size and error by the hour](generations.svg)\n'
+            $ALONE "$PYTHON" $BENCH/generations.py "$LIBRARY" $BUILD 1e7
         } | tee $RESULTS/generations.md
         ;;
     billion)

@@ -1,24 +1,19 @@
 #!/usr/bin/env python3
-"""Measures the extension in SQL, against a function that only reads its arguments and against exact
-indexes.
+"""Measures the extension in SQL, against exact indexes.
 
-    sql_bench.py LIBRARY BUILD RESULTS [KEYS]
+    sql_bench.py LIBRARY BUILD RESULTS
 
 It writes sql-VERSION.md and sql-VERSION.csv into the results, for the version of SQLite that apsw
 has. What it measures:
 
-- a scan of the visits (2,000,000) with bloom_check against a filter of ten million keys, handed
-  over in each of the ways that SQL has, and read_arguments with the same arguments; with a filter
-  that is always in cache, which tells what of bloom_check is the hash and the call; and with
-  read_line, which adds nothing but one access to memory. The ways in which an old SQLite copies the
-  filter for every row are measured on the first 200 visits;
-- the same scan with a filter of as many keys as an exact index holds (2,000,000), against IN and
-  EXISTS on that index, which is in the page cache; the order of visits has nothing to do with that
-  of the index, and every tenth hits;
-- building: bloom_agg with and without n, and as fuse, against CREATE UNIQUE INDEX and
-  count(DISTINCT); and the sizes of filter and index. With KEYS this and the scan above are repeated
-  with as many;
-- 100,000 groups of 20 keys: bloom_agg against group_concat and count(DISTINCT);
+- a scan of the visits (2,000,000) without a filter, and with bloom_check against a filter of ten
+  million keys, handed over in each of the ways that SQL has. The way in which SQLite copies the
+  filter for every row is measured on the first 200 visits;
+- building: bloom_agg with and without n, and as fuse and classic, against CREATE UNIQUE INDEX; and
+  the sizes of filter and index;
+- the scan with a filter of as many keys as this index holds (2,000,000), against IN and EXISTS on
+  the index, which is in the page cache; the order of visits has nothing to do with that of the
+  index, and every tenth hits. Building and this scan are repeated with 10,000,000 keys;
 - URLs of 60 to 80 bytes with nine or ten keys each: bloom_check with key=url, a filter of as many
   keys as the URLhaus list has (6,000), always in cache, and one of 1,000,000, against the exact
   join of bloom_url_keys with the keys in a table WITHOUT ROWID.
@@ -36,16 +31,13 @@ import time
 
 import apsw
 
-from report import machine_state, open_database, table, thousands, write_csv, write_lines
+from report import machine_state, open_database, table, thousands, url_of, write_csv, write_lines
 
 TURNS = 7
 SECONDS_ENOUGH = 20       # for one case; it runs at least once
 VISITS = KEYS = 2_000_000
-FILTER_KEYS = 10_000_000
-CACHED_KEYS = 1000
+FILTER_KEYS = MORE_KEYS = 10_000_000
 FEW_VISITS = 200
-GROUPS = 100_000
-GROUP_KEYS = 20
 URL_KEYS = (6_000, 1_000_000)
 ABSENT = 1 << 40
 CACHE_KILOBYTES = 6_000_000
@@ -62,11 +54,11 @@ def pinned(name):
 
 class Bench:
     def __init__(self, library, build):
-        self.sections, self.marks, self.bounds, self.sizes = [], [], [], []
+        self.sections, self.sizes = [], []
         self.path = pathlib.Path(build) / "sql.db"
         self.path.unlink(missing_ok=True)
         self.connection = open_database(
-            self.path, library, build, journal_mode="OFF", synchronous="OFF",
+            self.path, library, journal_mode="OFF", synchronous="OFF",
             cache_size=-CACHE_KILOBYTES, temp_store="MEMORY", locking_mode="EXCLUSIVE")
 
     def run(self, sql, bindings=()):
@@ -77,7 +69,7 @@ class Bench:
 
     def section(self, heading, rows, cases):
         """Runs cases, (name, SQL, bindings), in turns; what is created is dropped again. Returns
-        their medians and results by their names."""
+        their results by their names."""
         times, results = {name: [] for name, *_ in cases}, {}
         for turn in range(TURNS):
             for name, sql, *bindings in cases[turn % len(cases):] + cases[:turn % len(cases)]:
@@ -94,58 +86,34 @@ class Bench:
                            medians[name] / medians[cases[0][0]]) for name, taken in times.items()]
         print(f"{heading}:", ", ".join(f"{name} {seconds:.3f} s"
                                        for name, seconds in medians.items()), flush=True)
-        return medians, results
-
-    def mark(self, text, limit, value, at_least=False):
-        holds = value >= limit if at_least else value <= limit
-        self.marks.append([text, f"at {'least' if at_least else 'most'} {limit:g}", f"{value:.2f}",
-                           "yes" if holds else "**no**"])
+        return results
 
     def make_tables(self):
         self.run("CREATE TABLE bad(url TEXT NOT NULL)")
-        self.run(f"INSERT INTO bad SELECT bench_url(i) FROM {numbers(KEYS)}")
+        self.run(f"INSERT INTO bad SELECT {url_of('i')} FROM {numbers(KEYS)}")
         self.run("CREATE TABLE visits(id INTEGER PRIMARY KEY, url TEXT NOT NULL)")
         number = f"CASE WHEN i % 10 = 0 THEN i * 7919 % {KEYS} ELSE i + {ABSENT} END"
-        self.run(f"INSERT INTO visits SELECT i, bench_url({number}) FROM {numbers(VISITS)}")
+        self.run(f"INSERT INTO visits SELECT i, {url_of(number)} FROM {numbers(VISITS)}")
         self.run("CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB)")
-        for name, keys in (("large", FILTER_KEYS), ("cached", CACHED_KEYS)):
-            self.run(f"INSERT INTO filters SELECT '{name}', bloom_agg(bench_url(i), {keys}) "
-                     f"FROM {numbers(keys)}")
+        self.run(f"INSERT INTO filters SELECT 'large', bloom_agg({url_of('i')}, {FILTER_KEYS}) "
+                 f"FROM {numbers(FILTER_KEYS)}")
 
     def scan(self):
         """The cost of bloom_check itself, for each way in which the filter may arrive."""
-        large, cached = (self.value(f"SELECT f FROM filters WHERE name = '{name}'")
-                         for name in ("large", "cached"))
+        stored = "SELECT f FROM filters WHERE name = 'large'"
+        large = self.value(stored)
         self.section("A scan with nothing to check", VISITS,
                      [("url = 'x'", "SELECT count(*) FROM visits WHERE url = 'x'")])
-        for way, argument, tables, bound in (
-            ("bound, ?1", "?1", "visits", [(large,)]),
-            ("pinned, (SELECT bloom_pin(f) ...)", pinned("large"), "visits", []),
-            ("scalar subquery, (SELECT f ...)", "(SELECT f FROM filters WHERE name = 'large')",
-             "visits", []),
-            ("join, FROM filters, visits", "f",
-             "(SELECT f FROM filters WHERE name = 'large') CROSS JOIN visits", []),
+        base = "SELECT count(*) FROM visits WHERE "
+        for way, argument, rows, bound in (
+            ("bound, ?1", "?1", VISITS, [(large,)]),
+            ("pinned, (SELECT bloom_pin(f) ...)", pinned("large"), VISITS, []),
+            ("scalar subquery, (SELECT f ...)", f"({stored})", FEW_VISITS, []),
         ):
-            copied = way.startswith(("scalar", "join"))
-            rows = FEW_VISITS if copied else VISITS
-            sql = f"SELECT count(*) FROM {tables} WHERE {{}}({argument}, url) AND id < {rows}"
-            cases = [(name, sql.format(name), *bound) for name in ("read_arguments", "bloom_check")]
-            if not copied:
-                small = sql.format("bloom_check").replace("'large'", "'cached'")
-                cases += [(f"bloom_check, {thousands(CACHED_KEYS)} keys", small,
-                           *([(cached,)] if bound else [])),
-                          ("read_line, bound", "SELECT count(*) FROM visits WHERE "
-                           f"read_line(?1, url) AND id < {rows}", (large,))]
-            medians, results = self.section(
-                f"Filter of {thousands(FILTER_KEYS)} keys ({len(large) / 1e6:.1f} MB): {way}",
-                rows, cases)
-            assert results["read_arguments"] == 0 and results["bloom_check"] >= rows // 10
-            if not copied:
-                check, read, line = (medians[name] for name in (
-                    "bloom_check", "read_arguments", "read_line, bound"))
-                self.mark(f"bloom_check / read_arguments, 10 M keys, {way}", 1.3, check / read)
-                self.bounds.append([f"10 M keys, {way}", f"{line / read:.2f}",
-                                    f"{check / line:.2f}"])
+            results = self.section(
+                f"Filter of {thousands(FILTER_KEYS)} keys ({len(large) / 1e6:.1f} MB): {way}", rows,
+                [("bloom_check", f"{base}bloom_check({argument}, url) AND id < {rows}", *bound)])
+            assert results["bloom_check"] >= rows // 10
 
     def used_bytes(self):
         return self.value("PRAGMA page_size") * (
@@ -156,15 +124,9 @@ class Bench:
         size, index = thousands(keys), "CREATE UNIQUE INDEX exact ON bad(url)"
         calls = (f"bloom_agg(url, {keys})", "bloom_agg(url)", "bloom_agg(url, NULL, 0.01, 'fuse')",
                  f"bloom_agg(url, {keys}, 0.01, 'classic')")
-        medians, _ = self.section(f"Building, {size} URLs", keys, [
+        self.section(f"Building, {size} URLs", keys, [
             *((call, f"SELECT length({call}) FROM bad") for call in calls),
-            ("CREATE UNIQUE INDEX", index),
-            ("count(DISTINCT url)", "SELECT count(DISTINCT url) FROM bad")])
-        given, found, fuse, _, indexed, _ = medians.values()
-        self.mark(f"CREATE UNIQUE INDEX / bloom_agg(url, n), {size} URLs",
-                  10 if keys >= 10_000_000 else 8, indexed / given, at_least=True)
-        self.mark(f"bloom_agg(url) / bloom_agg(url, n), {size} URLs", 1.5, found / given)
-        self.mark(f"fuse / bloom_agg(url, n), {size} URLs", 2.0, fuse / given)
+            ("CREATE UNIQUE INDEX", index)])
         before = self.used_bytes()
         self.run(index)
         index_bytes = self.used_bytes() - before
@@ -172,13 +134,11 @@ class Bench:
         filter_bytes = self.value("SELECT length(f) FROM filters WHERE name = 'same'")
         self.sizes.append([size, thousands(filter_bytes), thousands(index_bytes),
                            f"{index_bytes / filter_bytes:.1f}"])
-        self.mark(f"index / filter, bytes, {size} URLs", 40, index_bytes / filter_bytes,
-                  at_least=True)
 
     def against_index(self, keys):
         count = "SELECT count(*) FROM visits WHERE "
         filtered, exact = f"bloom_check({pinned('same')}, url)", "url IN (SELECT url FROM bad)"
-        medians, results = self.section(f"A scan against {thousands(keys)} URLs", VISITS, [
+        results = self.section(f"A scan against {thousands(keys)} URLs", VISITS, [
             ("bloom_check, pinned", count + filtered),
             ("bloom_check, then IN: exact", f"{count}{filtered} AND {exact}"),
             (exact, count + exact),
@@ -186,29 +146,11 @@ class Bench:
         probably, both, in_index, exists = results.values()
         assert both == in_index == exists == (VISITS + 9) // 10, results
         assert 0 <= probably - in_index <= 0.011 * (VISITS - in_index) + 50, results
-        self.mark(f"IN on the exact index / bloom_check, {thousands(keys)} URLs", 5,
-                  medians[exact] / medians["bloom_check, pinned"], at_least=True)
-
-    def groups(self):
-        self.run("CREATE TABLE reads(reader INTEGER, item INTEGER, PRIMARY KEY (reader, item)) "
-                 "WITHOUT ROWID")
-        self.run(f"INSERT OR IGNORE INTO reads SELECT i / {GROUP_KEYS}, "
-                 f"abs(i * 2654435761 % 1000003) FROM {numbers(GROUPS * GROUP_KEYS)}")
-        calls = ("group_concat(item)", "bloom_agg(item)", f"bloom_agg(item, {GROUP_KEYS})",
-                 "count(DISTINCT item)")
-        medians, results = self.section(
-            f"{thousands(GROUPS)} groups of {GROUP_KEYS} keys", GROUPS * GROUP_KEYS,
-            [(call, f"SELECT count(f) FROM (SELECT {call} AS f FROM reads GROUP BY reader)")
-             for call in calls])
-        assert set(results.values()) == {GROUPS}, results
-        for call in calls[1:3]:
-            self.mark(f"{call} / group_concat(item), {thousands(GROUPS)} groups", 1.5,
-                      medians[call] / medians[calls[0]])
 
     def urls(self):
         """The look-up of visits under all keys of their URLs."""
         scanned = min(VISITS, 200_000)
-        self.run(f"CREATE TABLE url_visits AS SELECT bench_url(i + {ABSENT}) || "
+        self.run(f"CREATE TABLE url_visits AS SELECT {url_of(f'i + {ABSENT}')} || "
                  f"substr('?id=7', 1, i % 2 * 5) AS url FROM {numbers(scanned)}")
         (keys, length), = self.run(
             "SELECT avg((SELECT count(*) FROM bloom_url_keys(url_visits.url))), avg(length(url)) "
@@ -216,24 +158,18 @@ class Bench:
         base = "SELECT count(*) FROM url_visits WHERE "
         for listed in URL_KEYS:
             self.run("CREATE TABLE url_list(key TEXT PRIMARY KEY) WITHOUT ROWID")
-            self.run(f"INSERT INTO url_list SELECT bloom_url(bench_url(i)) FROM {numbers(listed)}")
+            self.run(f"INSERT INTO url_list SELECT bloom_url({url_of('i')}) FROM {numbers(listed)}")
             self.run("REPLACE INTO filters "
                      "SELECT 'urls', bloom_agg(key, NULL, 0.0001, 'key=url') FROM url_list")
-            medians, results = self.section(
+            results = self.section(
                 f"URLs of {length:.0f} bytes with {keys:.1f} keys, against {thousands(listed)}"
                 " keys", scanned, [
-                    ("read_arguments", f"{base}read_arguments({pinned('urls')}, url)"),
                     ("bloom_check, key=url", f"{base}bloom_check({pinned('urls')}, url)"),
                     ("bloom_url", f"{base}bloom_url(url) = ''"),
                     ("exact join", f"{base}EXISTS (SELECT 1 FROM bloom_url_keys(url_visits.url) u "
                      "JOIN url_list USING (key))")])
             assert results["exact join"] == 0, results
             assert results["bloom_check, key=url"] <= 0.002 * scanned, results
-            check = medians["bloom_check, key=url"]
-            self.mark(f"bloom_check with key=url, us, {thousands(listed)} keys", 1,
-                      (check - medians["read_arguments"]) / scanned * 1e6)
-            self.mark(f"exact join / bloom_check with key=url, {thousands(listed)} keys", 4,
-                      medians["exact join"] / check, at_least=True)
             self.run("DROP TABLE url_list")
 
     def report(self, results):
@@ -254,31 +190,23 @@ class Bench:
             " `tests/bench/sql_bench.py`. Times are medians; a ratio is that to the first line of"
             " its section: above 1 is slower.", "",
             *machine_state([("SQLite", f"{version}, through apsw {apsw.apswversion()}")]), "",
-            "## Goals", "",
-            *table(["ratio", "goal", "measured", "reached"], self.marks), "",
-            "read_line reads its arguments and one random 64-byte line of the filter, which no"
-            " filter can do without:", "",
-            *table(["filter", "read_line / read_arguments", "bloom_check / read_line"],
-                   self.bounds), "",
             "## All cases", "",
             *table(["case", "rows", "ns per row", "ratio"], rows), "",
             "## Bytes of filter (p = 1 %) and exact index", "",
             *table(["URLs", "filter", "index", "index / filter"], self.sizes)])
 
 
-def main(library, build, results, more="0"):
+def main(library, build, results):
     bench = Bench(library, build)
     bench.make_tables()
     bench.scan()
     bench.build(KEYS)
     bench.against_index(KEYS)
-    bench.groups()
     bench.urls()
-    if int(more) > KEYS:
-        bench.run("DROP INDEX exact")
-        bench.run(f"INSERT INTO bad SELECT bench_url(i + {KEYS}) FROM {numbers(int(more) - KEYS)}")
-        bench.build(int(more))
-        bench.against_index(int(more))
+    bench.run("DROP INDEX exact")
+    bench.run(f"INSERT INTO bad SELECT {url_of(f'i + {KEYS}')} FROM {numbers(MORE_KEYS - KEYS)}")
+    bench.build(MORE_KEYS)
+    bench.against_index(MORE_KEYS)
     bench.report(results)
     bench.connection.close()
     bench.path.unlink()

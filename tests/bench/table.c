@@ -13,23 +13,17 @@
  *   alone           a prepared SELECT 1 ... WHERE key = ? of absent keys, each in a transaction of
  *                   its own
  *   check           the same inside one read transaction
- *   row             a prepared SELECT of the shadow table's row of a random chunk, likewise: what
- *                   SQLite alone needs
  *   join            one statement that looks up 200,000 absent keys of another table
  *   insert          a prepared INSERT of a new key, inside a transaction of 50,000, or a
  *                   tenth of the table's
  *   delete          a prepared DELETE of each of these keys, in the same transaction, where the
  *                   table knows it
- *   insert 64 MB    the same insert with a page cache of 64 MB, which holds a filter of 10^7 keys,
- *                   but not an index
  *   commit          a prepared INSERT of a new key in a transaction of its own; WAL,
  *                   synchronous=NORMAL
- *   delete commit   a prepared DELETE of each of these keys, likewise
  *
- * Every table has a database and a connection of its own, whose page cache holds all of it unless
- * said otherwise. "filter 16K" has pages of 16 KB, the others of 4 KB; "counting" has
- * layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five rounds, in ns; what
- * making the key costs is taken off.
+ * Every table has a database and a connection of its own, whose page cache holds all of it.
+ * "counting" has layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five
+ * rounds, in ns; what making the key costs is taken off.
  */
 #include "keys.h"
 
@@ -42,33 +36,18 @@
 
 enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
 
-enum job {
-    JOB_ALONE,
-    JOB_CHECK,
-    JOB_ROW,
-    JOB_JOIN,
-    JOB_INSERT,
-    JOB_DELETE,
-    JOB_INSERT_64,
-    JOB_COMMIT,
-    JOB_DELETE_COMMIT,
-    JOBS
-};
+enum job { JOB_ALONE, JOB_CHECK, JOB_JOIN, JOB_INSERT, JOB_DELETE, JOB_COMMIT, JOBS };
 
-static const char *const JOB_NAMES[JOBS] = {
-    "alone", "check", "row", "join", "insert", "delete", "insert 64 MB", "commit", "delete commit"};
+static const char *const JOB_NAMES[JOBS] = {"alone", "check", "join", "insert", "delete", "commit"};
 
 struct subject {
     const char *kind;
     const char *layout; /* NULL for an index */
-    int page_size;
     double keys;
     char path[600];
     sqlite3 *database;
     sqlite3_stmt *check, *insert, *join;
-    sqlite3_stmt *row;      /* NULL for an index */
-    sqlite3_stmt *take_out; /* NULL where keys cannot be deleted */
-    uint64_t chunks;
+    sqlite3_stmt *take_out;     /* NULL where keys cannot be deleted */
     double times[JOBS][ROUNDS]; /* none is 0 but of what is not measured */
 };
 
@@ -147,15 +126,6 @@ static double measure(sqlite3_stmt *statement, int count) {
     return (now() - start) / count;
 }
 
-static double number(sqlite3 *database, const char *sql) {
-    sqlite3_stmt *statement = prepare(database, sql);
-    if (sqlite3_step(statement) != SQLITE_ROW)
-        fail(database, sql);
-    double result = sqlite3_column_double(statement, 0);
-    sqlite3_finalize(statement);
-    return result;
-}
-
 /* Removes the database of a connection, which stays open, with its statements, until the program
  * ends. */
 static void remove_database(sqlite3 *database, const char *path) {
@@ -201,14 +171,12 @@ static void make(struct subject *subject, const char *extension, const char *fol
     /* A tenth more than it will ever hold. It does not grow: then its shape is that of bloom_agg.
      */
     int inserts = at_most_tenth(subject, INSERTS), commits = at_most_tenth(subject, COMMITS);
-    double capacity = 1.1 * (subject->keys + ROUNDS * (2 * inserts + commits));
+    double capacity = 1.1 * (subject->keys + ROUNDS * (inserts + commits));
     char sql[1300];
-    snprintf(subject->path, sizeof subject->path, "%s/table_%s_%d_%.0e.db", folder,
-             subject->layout != NULL ? subject->layout : "index", subject->page_size,
-             subject->keys);
+    snprintf(subject->path, sizeof subject->path, "%s/table_%s_%.0e.db", folder,
+             subject->layout != NULL ? subject->layout : "index", subject->keys);
     sqlite3 *database = subject->database = open_connection(subject->path, extension);
-    snprintf(sql, sizeof sql, "PRAGMA page_size=%d;" SETTINGS, subject->page_size);
-    run(database, sql);
+    run(database, SETTINGS);
     if (subject->layout != NULL)
         snprintf(sql, sizeof sql,
                  "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01, growth=off, "
@@ -232,24 +200,9 @@ static void make(struct subject *subject, const char *extension, const char *fol
     subject->insert = prepare(database, INSERT);
     if (subject->layout == NULL || strcmp(subject->layout, "counting") == 0)
         subject->take_out = prepare(database, "DELETE FROM t WHERE key = ?");
-    if (subject->layout != NULL) {
-        subject->chunks = (uint64_t)number(database, "SELECT count(*) - 1 FROM t_data");
-        subject->row = prepare(database, "SELECT data FROM t_data WHERE id = (1 << 40) + ?");
-    }
     subject->join =
         prepare(database, "SELECT count(*) FROM absent WHERE NOT EXISTS (SELECT 1 FROM t WHERE "
                           "t.key = absent.key)");
-}
-
-/* Inserts new keys, and deletes them where that is possible. */
-static void measure_changes(struct subject *subject, int round, double making, int count,
-                            enum job insert, enum job delete) {
-    uint64_t first_key = next_random;
-    subject->times[insert][round] = measure(subject->insert, count) - making;
-    if (subject->take_out != NULL) {
-        next_random = first_key;
-        subject->times[delete][round] = measure(subject->take_out, count) - making;
-    }
 }
 
 static void measure_all(struct subject *subject, int round, double making) {
@@ -260,26 +213,20 @@ static void measure_all(struct subject *subject, int round, double making) {
     run(database, "BEGIN");
     subject->times[JOB_CHECK][round] = measure(subject->check, CHECKS) - making;
     double start = now();
-    for (int i = 0; subject->row != NULL && i < CHECKS; i++) {
-        sqlite3_bind_int64(subject->row, 1, (sqlite3_int64)(random_word() % subject->chunks));
-        step(subject->row);
-    }
-    if (subject->row != NULL)
-        subject->times[JOB_ROW][round] = (now() - start) / CHECKS;
-    start = now();
     if (sqlite3_step(subject->join) != SQLITE_ROW ||
         sqlite3_column_int(subject->join, 0) < CHECKS * 98 / 100)
         fail(database, "join");
     sqlite3_reset(subject->join);
     subject->times[JOB_JOIN][round] = (now() - start) / CHECKS;
-    measure_changes(subject, round, making, inserts, JOB_INSERT, JOB_DELETE);
+    uint64_t first_key = next_random;
+    subject->times[JOB_INSERT][round] = measure(subject->insert, inserts) - making;
+    if (subject->take_out != NULL) {
+        next_random = first_key;
+        subject->times[JOB_DELETE][round] = measure(subject->take_out, inserts) - making;
+    }
     run(database, "COMMIT;" CHECKPOINT);
-    measure_changes(subject, round, making, commits, JOB_COMMIT, JOB_DELETE_COMMIT);
-    run(database, CHECKPOINT "PRAGMA cache_size=-64000; BEGIN");
-    measure(subject->insert, inserts / 2); /* the cache as it is then */
-    subject->times[JOB_INSERT_64][round] = measure(subject->insert, inserts / 2) - making;
-    run(database, "COMMIT;" CACHE_ALL);
-    warm(database, subject->layout != NULL);
+    subject->times[JOB_COMMIT][round] = measure(subject->insert, commits) - making;
+    run(database, CHECKPOINT);
 }
 
 int main(int count, char **arguments) {
@@ -291,10 +238,9 @@ int main(int count, char **arguments) {
     }
     double largest = atof(arguments[3]);
     static const struct subject KINDS[] = {
-        {.kind = "filter", .layout = "blocked", .page_size = 4096, .keys = 1e8},
-        {.kind = "filter 16K", .layout = "blocked", .page_size = 16384, .keys = 1e8},
-        {.kind = "counting", .layout = "counting", .page_size = 4096, .keys = 1e7},
-        {.kind = "index", .page_size = 4096, .keys = 1e7}, /* 10^8 would take 3 GB */
+        {.kind = "filter", .layout = "blocked", .keys = 1e8},
+        {.kind = "counting", .layout = "counting", .keys = 1e7},
+        {.kind = "index", .keys = 1e7}, /* 10^8 would take 3 GB */
     };
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         for (double keys = 1e4; keys <= largest && keys <= KINDS[i].keys; keys *= 10) {
@@ -312,7 +258,7 @@ int main(int count, char **arguments) {
            sqlite3_libversion(), ROUNDS);
     for (int job = 0; job < JOBS; job++)
         printf(" %s |", JOB_NAMES[job]);
-    printf("\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    printf("\n|---|---:|---:|---:|---:|---:|---:|---:|\n");
     const struct subject *first = subjects;
     for (struct subject *subject = subjects; subject < subjects + subject_count; subject++) {
         if (strcmp(first->kind, subject->kind) != 0)

@@ -15,78 +15,70 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
+import urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tests/packages"))
-from common import free_ports, loaded  # noqa: E402
+from common import free_ports, loaded, missing, run  # noqa: E402
 
 LIBRARY = TOP / "bloom.so"
 TOOLS = TOP / "build/clusters"
 START_SECONDS = 30
 REQUEST_SECONDS = 10
+WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Refused(Exception):
     """A statement was not acknowledged."""
 
 
-def wait_for(condition, what, seconds=START_SECONDS):
-    end = time.monotonic() + seconds
-    while True:
+def wait_for(condition, what):
+    end, last = time.monotonic() + START_SECONDS, "no"
+    while time.monotonic() < end:
         try:
-            result = condition()
-            if result:
-                return result
-            last = "no"
-        except (OSError, Refused, http.client.HTTPException, ValueError) as error:
+            if condition():
+                return
+        except Refused as error:
             last = error
-        if time.monotonic() > end:
-            raise TimeoutError(f"{what}: not within {seconds} s ({last})")
         time.sleep(0.05)
+    raise TimeoutError(f"{what}: not within {START_SECONDS} s ({last})")
 
 
-def request(port, method, path, body=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=REQUEST_SECONDS)
+def request(address, path, body=None):
+    """What a server answers, as JSON; body is posted."""
+    asked = urllib.request.Request(f"http://{address}{path}", body and json.dumps(body).encode(),
+                                   {"Content-Type": "application/json"})
     try:
-        connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        text = answer.read()
-        if answer.status != 200:
-            raise Refused(f"{answer.status} {text[:200]!r}")
-        return json.loads(text)
+        with WITHOUT_PROXY.open(asked, timeout=REQUEST_SECONDS) as answer:
+            return json.load(answer)
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise Refused(str(error)) from error
-    finally:
-        connection.close()
 
 
 class Engine:
     name = ""
     elects = True  # another node becomes the leader when the leader dies
     client_waits = False  # its client tries again by itself until there is a leader
-    replicates_pages = True  # or else statements, which each node runs itself
 
-    def __init__(self, folder, without_extension=()):
+    def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        self.without_extension = without_extension
         self.processes = {}
-        self.ports = free_ports(6)  # of each node two
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(6)]
+        self.clients, self.peers = addresses[:3], addresses[3:]  # of each node
         (self.folder / "ext").mkdir()
         shutil.copy(LIBRARY, self.folder / "ext")
         digest = hashlib.sha256(LIBRARY.read_bytes()).hexdigest()
         (self.folder / "ext/trusted.lst").write_text(f"{digest} {LIBRARY.name}\n")
 
-    def address(self, node, second=False):
-        return f"127.0.0.1:{self.ports[node + 3 * second]}"
-
     def start_node(self, node):
         (self.folder / f"d{node}").mkdir(exist_ok=True)
-        command, environment = self.command(node, node not in self.without_extension)
+        command, environment = self.command(node)
         with open(self.folder / f"node{node}.log", "ab") as log:
             self.processes[node] = subprocess.Popen(
-                [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                cwd=self.folder, env={**os.environ, **environment}, start_new_session=True)
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
+                env={**os.environ, **environment}, start_new_session=True)
 
     def start(self):
         for node in range(3):
@@ -101,19 +93,13 @@ class Engine:
 
     def kill(self, node):
         process = self.processes.pop(node)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-    def restart(self, node):
-        self.start_node(node)
-        self.settle(node)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
     def close(self):
         for node in list(self.processes):
-            try:
-                self.kill(node)
-            except (ProcessLookupError, PermissionError):
-                pass
+            self.kill(node)
 
 
 class LibSQL(Engine):
@@ -126,32 +112,27 @@ class LibSQL(Engine):
 
     @classmethod
     def missing(cls):
-        if os.uname().machine != "x86_64":
-            return "npm has the server for x86_64 only"
         if not cls.SERVER.exists():
-            if shutil.which("npm") is None:
-                return "npm is not installed"
             TOOLS.mkdir(parents=True, exist_ok=True)
-            got = subprocess.run(["npm", "install", "--no-save", "--ignore-scripts", "--prefix",
-                                  str(TOOLS), cls.PACKAGE], capture_output=True, text=True,
-                                 check=False, timeout=300)
-            if got.returncode != 0 or not cls.SERVER.exists():
-                return f"npm cannot install {cls.PACKAGE}: {got.stderr[-300:]}"
+            try:
+                run("npm", "install", "--no-save", "--ignore-scripts", "--prefix", TOOLS,
+                    cls.PACKAGE)
+            except (AssertionError, OSError) as error:  # there is one for x86_64 only
+                return f"skipped: npm cannot install {cls.PACKAGE}: {error}"[:500]
         return None
 
-    def command(self, node, has_extension):
-        words = [self.SERVER, "-d", f"d{node}", "--http-listen-addr", self.address(node)]
-        primary = self.address(0, second=True)
-        words += (["--grpc-listen-addr", primary] if node == 0
-                  else ["--primary-grpc-url", f"http://{primary}"])
-        return words + ["--extensions-path", "ext"] * has_extension, {"NO_COLOR": "1"}
+    def command(self, node):
+        primary = (["--primary-grpc-url", f"http://{self.peers[0]}"] if node
+                   else ["--grpc-listen-addr", self.peers[0]])
+        return [self.SERVER, "-d", f"d{node}", "--http-listen-addr", self.clients[node], *primary,
+                "--extensions-path", "ext"], {"NO_COLOR": "1"}
 
     def leader(self):
         return 0
 
-    def write(self, statements, node=0):
+    def write(self, statements, node):
         body = [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
-        results = request(self.ports[node], "POST", "/v2/pipeline",
+        results = request(self.clients[node], "/v2/pipeline",
                           {"requests": [*body, {"type": "close"}]})["results"]
         for result in results:
             if result["type"] != "ok":
@@ -168,43 +149,36 @@ class Rqlite(Engine):
     """rqlite: three voters; statements are replicated, so that each node runs them itself."""
 
     name = "rqlite"
-    replicates_pages = False
 
     @staticmethod
     def missing():
-        return None if shutil.which("rqlited") else "rqlited is not in the PATH"
+        return missing("rqlited")
 
-    def command(self, node, has_extension):
-        voters = ",".join(self.address(node, second=True) for node in range(3))
-        return ["rqlited", "-node-id", f"n{node}", "-http-addr", self.address(node), "-raft-addr",
-                self.address(node, second=True), "-bootstrap-expect", "3", "-join", voters,
-                *["-extensions-path", "ext"] * has_extension, f"d{node}"], {}
+    def command(self, node):
+        return ["rqlited", "-node-id", f"n{node}", "-http-addr", self.clients[node], "-raft-addr",
+                self.peers[node], "-bootstrap-expect", "3", "-join", ",".join(self.peers),
+                "-extensions-path", "ext", f"d{node}"], {}
 
     def leader(self):
         for node in list(self.processes):
             try:
-                status = request(self.ports[node], "GET", "/status")
+                status = request(self.clients[node], "/status")
                 if status["store"]["raft"]["state"] == "Leader":
                     return node
             except (Refused, KeyError):
                 continue
         return None
 
-    def send(self, node, path, statements):
-        results = request(self.ports[node], "POST", path, statements)["results"]
+    def write(self, statements, node, path="/db/execute"):
+        results = request(self.clients[node], path, statements)["results"]
         for result in results:
             if "error" in result:
                 raise Refused(result["error"])
         return results
 
-    def write(self, statements, node=0):
-        self.send(node, "/db/execute", statements)
-
     def read(self, node, sql):
-        results = self.send(node, "/db/query?level=none", [sql])
-        if not results:
-            raise Refused("no answer")
-        return [tuple(row) for row in results[0].get("values", [])]
+        result, = self.write([sql], node, "/db/query?level=none") or [{}]
+        return [tuple(row) for row in result.get("values", [])]
 
 
 class Dqlite(Engine):
@@ -212,32 +186,26 @@ class Dqlite(Engine):
 
     name = "dqlite"
     client_waits = True
-    DATABASE = "demo"
     SHIM = TOOLS / "dqlite_shim.so"
 
     @classmethod
     def missing(cls):
-        absent = [tool for tool in ("dqlite", "dqlite-demo", "cc") if shutil.which(tool) is None]
-        if absent:
-            return f"{', '.join(absent)} not installed (Debian: go-dqlite)"
+        if absent := missing("dqlite", "dqlite-demo", "cc"):
+            return f"{absent}: go-dqlite in Debian"
         TOOLS.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cc", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", cls.SHIM,
-                        TOP / "tests/clusters/dqlite_shim.c", "-ldl", "-lsqlite3", "-lpthread"],
-                       check=True)
+        run("cc", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", cls.SHIM,
+            TOP / "tests/clusters/dqlite_shim.c", "-ldl", "-lsqlite3", "-lpthread")
         return None
 
-    def command(self, node, has_extension):
-        words = ["dqlite-demo", "-a", self.address(node), "-d", self.address(node, second=True),
-                 "-D", f"d{node}"]
-        if node > 0:
-            words += ["-j", self.address(0, second=True)]
-        shim = {"LD_PRELOAD": str(self.SHIM), "BLOOM_LIBRARY": str(LIBRARY)}
-        return words, shim if has_extension else {}
+    def command(self, node):
+        return ["dqlite-demo", "-a", self.clients[node], "-d", self.peers[node], "-D", f"d{node}",
+                *(["-j", self.peers[0]] if node else [])], {
+                    "LD_PRELOAD": str(self.SHIM), "BLOOM_LIBRARY": str(LIBRARY)}
 
-    def shell(self, statement, *servers, cwd=None):
+    def shell(self, statement, servers, cwd=None):
         """One statement by way of the leader, which is looked for from the first server on."""
         try:
-            ran = subprocess.run(["dqlite", "-s", ",".join(servers), self.DATABASE, statement],
+            ran = subprocess.run(["dqlite", "-s", ",".join(servers), "demo", statement],
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                  check=False, timeout=REQUEST_SECONDS, cwd=cwd)
         except subprocess.TimeoutExpired as error:
@@ -246,52 +214,41 @@ class Dqlite(Engine):
             raise Refused((ran.stderr or ran.stdout).strip()[-300:])
         return ran.stdout
 
-    def ask(self, statement, first=0):
-        return self.shell(statement, *(self.address((first + i) % 3, second=True)
-                                       for i in range(3)))
-
     def start(self):
         self.start_node(0)
-        wait_for(lambda: self.ask(".cluster"), "dqlite: node 0 answers")
-        self.start_node(1)
-        self.start_node(2)
+        wait_for(lambda: self.shell(".cluster", self.peers), "dqlite: node 0 answers")
+        for node in (1, 2):
+            self.start_node(node)
         for node in range(3):  # from three nodes on, each has a vote
             self.settle(node)
 
     def settle(self, node):
-        voter = f"{self.address(node, second=True)}|voter"
-        wait_for(lambda: voter in self.ask(".cluster"), f"dqlite: node {node} votes")
+        voter = f"{self.peers[node]}|voter"
+        wait_for(lambda: voter in self.shell(".cluster", self.peers),
+                 f"dqlite: node {node} votes")
         super().settle(node)
 
     def leader(self):
         try:
-            leading = self.ask(".leader").strip()
-        except Refused:
+            return self.peers.index(self.shell(".leader", self.peers).strip())
+        except (Refused, ValueError):
             return None
-        return next((node for node in range(3) if self.address(node, second=True) == leading), None)
 
-    def write(self, statements, node=0):
+    def write(self, statements, node):
         for statement in statements:
-            self.ask(statement, node)
+            self.shell(statement, self.peers[node:] + self.peers[:node])
 
     def read(self, node, sql):
         """In the files of one node's database, as it has them."""
-        address = self.address(node, second=True)
-        folder = pathlib.Path(self.folder / f"dump{time.monotonic_ns()}")
-        folder.mkdir()
-        try:
-            self.shell(f".dump {address} {self.DATABASE}", address, cwd=folder)
-            if not (folder / self.DATABASE).exists():
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            self.shell(f".dump {self.peers[node]} demo", [self.peers[node]], cwd=folder)
+            database = pathlib.Path(folder, "demo")
+            if not database.exists():
                 raise Refused("no dump")
-            database = loaded(LIBRARY, folder / self.DATABASE)
             try:
-                return [tuple(row) for row in database.execute(sql)]
-            finally:
-                database.close()
-        except sqlite3.Error as error:
-            raise Refused(str(error)) from error
-        finally:
-            shutil.rmtree(folder)
+                return loaded(LIBRARY, database).execute(sql).fetchall()
+            except sqlite3.Error as error:
+                raise Refused(str(error)) from error
 
 
 ENGINES = [LibSQL, Dqlite, Rqlite]

@@ -61,8 +61,7 @@ RUN = {
     "tests/README.md": {"sh": HERE},
     "tests/bench/results/billion.md": {"sql": "takes five minutes",
                                        "text": "takes five minutes"},
-    "tests/clusters/README.md": {"sh": "starts nodes, which clusters/engines.py does",
-                                 "sql": "is a statement of clusters/clusters_test.py"}}
+    "tests/clusters/README.md": {"sql": "is a statement of clusters/clusters_test.py"}}
 
 
 def page(name):

@@ -51,24 +51,19 @@ def run_in(program, *arguments):
                timeout=3600)  # an emulator on a machine that is busy
 
 
-def scripts(library, program=None, left_out=(), only=()):
+def scripts(library, program=None, left_out=(), only=None):
     """Runs scripts of tests/sql; gives the last line."""
     paths = {path.stem: path for path in sorted(SCRIPTS.glob("*.test"))}
-    if unknown := {*left_out, *only} - set(paths):
+    if unknown := {*left_out, *(only or ())} - set(paths):
         raise AssertionError(f"there is no script {', '.join(sorted(unknown))}")
-    chosen = [path for name, path in paths.items()
-              if name not in left_out and (not only or name in only)]
-    output = run_in(program, RUNNER, "--load", library, *chosen)
-    return output.splitlines()[-1]
-
-
-def fingerprint(library, program=None):
-    return run_in(program, HERE / "fingerprint.py", library).splitlines()
+    chosen = [paths[name] for name in only or paths if name not in left_out]
+    return run_in(program, RUNNER, "--load", library, *chosen).splitlines()[-1]
 
 
 def assert_same_fingerprint(test, library, program):
     """That a machine makes the bytes that this one makes."""
-    here, there = fingerprint(TOP / "bloom.so"), fingerprint(library, program)
+    here, there = (run_in(run_by, HERE / "fingerprint.py", loaded).splitlines()
+                   for loaded, run_by in ((TOP / "bloom.so", None), (library, program)))
     test.assertGreater(len(here), 3000)
     for ours, theirs in zip(here, there):  # of two long lists a difference takes long
         test.assertEqual(theirs, ours)

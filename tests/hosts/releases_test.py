@@ -19,24 +19,26 @@ import io
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import unittest
-import urllib.error
 import urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(TOP / "ext" / "packages"))
-import sqlite_source  # noqa: E402
+sys.path.insert(0, str(TOP / "tests/packages"))
+from common import run, sqlite_source  # noqa: E402
 
-PROGRAMS = os.environ.get("PROGRAMS", "pins message refusal").split()
+PROGRAMS = ["simulator", *(f"{name}_test" for name in
+                           os.environ.get("PROGRAMS", "pins message refusal").split())]
 CRATE = "https://static.crates.io/crates/libsqlite3-sys/libsqlite3-sys-0.18.0.crate"
 CRATE_SHA256 = "1e704a02bcaecd4a08b93a23f6be59d0bd79cd161e0963e9499165a0a35df7bd"
 CRATE_FOLDER = "libsqlite3-sys-0.18.0/sqlite3/"
 OPTIONS = "JSON1 COLUMN_METADATA UNLOCK_NOTIFY RTREE FTS5 SESSION PREUPDATE_HOOK".split()
+
+
+LONG = 3600  # seconds, on a machine that is busy
 
 
 def oldest():
@@ -47,19 +49,18 @@ def oldest():
     try:
         with urllib.request.urlopen(CRATE, timeout=60) as answer:
             crate = answer.read()
-    except (urllib.error.URLError, OSError) as error:
+    except OSError as error:
         raise unittest.SkipTest(f"skipped: {CRATE} cannot be had: {error}")
     if hashlib.sha256(crate).hexdigest() != CRATE_SHA256:
         raise AssertionError(f"{CRATE} is not what it was")
-    folder.parent.mkdir(exist_ok=True)
-    made = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
+    made = pathlib.Path(tempfile.mkdtemp(dir=TOP / "build"))
     with tarfile.open(fileobj=io.BytesIO(crate)) as archive:
         for name in ("sqlite3.c", "sqlite3.h", "sqlite3ext.h"):
             (made / name).write_bytes(archive.extractfile(CRATE_FOLDER + name).read())
     try:
         made.rename(folder)
     except OSError:  # another suite was first
-        shutil.rmtree(made)
+        pass
     return folder
 
 
@@ -70,15 +71,6 @@ def newest():
         raise unittest.SkipTest(f"skipped: SQLite's amalgamation cannot be had: {error}")
 
 
-def run(*command, **environment):
-    """What a command prints; a failure shows all of it."""
-    ran = subprocess.run(command, cwd=TOP, env={**os.environ, **environment}, capture_output=True,
-                         text=True, errors="replace", check=False)
-    if ran.returncode != 0:
-        raise AssertionError((ran.stdout + ran.stderr)[-4000:])
-    return ran.stdout
-
-
 class Release:
     """What is tested; a class for each release says where its source comes from."""
     build = version = source = None
@@ -87,25 +79,20 @@ class Release:
     def setUpClass(cls):
         cls.folder = cls.source()
         run("make", "-j2", f"SQLITE={cls.folder}", f"BUILD=build/{cls.build}",
-            *(f"build/{cls.build}/tests/{program}"
-              for program in ("simulator", *(f"{program}_test" for program in PROGRAMS))))
+            *(f"build/{cls.build}/tests/{program}" for program in PROGRAMS), timeout=LONG)
 
     def test_is_the_release(self):
         header = (self.folder / "sqlite3.h").read_text(encoding="utf-8")
         version = re.search(r'#define SQLITE_VERSION +"([\d.]+)"', header)[1]
         self.assertRegex(version, self.version)
 
-    def run_program(self, program, *arguments, **environment):
-        printed = run(f"build/{self.build}/tests/{program}", *arguments, **environment)
-        for figures in re.findall(r"^figures: .*", printed, re.MULTILINE):
-            print("\n" + figures, flush=True)
-
-    def test_simulator(self):
-        self.run_program("simulator", STEPS="9000", SEED="1")
-
-
-for each in PROGRAMS:
-    setattr(Release, f"test_{each}", lambda self, program=each: self.run_program(f"{program}_test"))
+    def test_programs(self):
+        for program in PROGRAMS:
+            with self.subTest(program=program):
+                printed = run(f"build/{self.build}/tests/{program}",
+                              env={"STEPS": "9000", "SEED": "1"}, timeout=LONG)
+                for figures in re.findall(r"^figures: .*", printed, re.MULTILINE):
+                    print("\n" + figures, flush=True)
 
 
 class Oldest(Release, unittest.TestCase):
@@ -123,9 +110,9 @@ class Scripts(unittest.TestCase):
     def setUpClass(cls):
         cls.sqlite = oldest()
         cls.compiler = os.environ.get("CC", "cc").split()
-        folder = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, folder)
-        cls.library = folder / "libsqlite3.so.0"
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.library = pathlib.Path(folder.name, "libsqlite3.so.0")
         run(*cls.compiler, "-O0", "-w", "-DSQLITE_THREADSAFE=1",
             *(f"-DSQLITE_ENABLE_{option}" for option in OPTIONS), "-shared", "-fPIC", "-o",
             cls.library, cls.sqlite / "sqlite3.c", "-lpthread", "-ldl", "-lm")
@@ -141,14 +128,14 @@ class Scripts(unittest.TestCase):
                         *defines, f"-I{self.sqlite}", "-Iext", file)
 
     def test_no_plan_changes_an_answer(self):
-        print(run(sys.executable, "tests/random/plans_test.py", SEED="3", QUERIES="10000",
-                  LD_PRELOAD=str(self.library)))
+        print(run(sys.executable, "tests/random/plans_test.py", timeout=LONG, env={
+            "SEED": "3", "QUERIES": "10000", "LD_PRELOAD": str(self.library)}))
 
     def test_every_script_passes(self):
         printed = run(sys.executable, "tests/runner/sqllogictest.py", "--load", "./bloom.so",
-                      "tests/sql", LD_PRELOAD=str(self.library))
+                      "tests/sql", timeout=LONG, env={"LD_PRELOAD": str(self.library)})
         self.assertRegex(printed, r"^SQLite 3\.31\.1, ")
-        self.assertRegex(printed, r"\n[3-9]\d{3} passed, 0 failed, \d+ skipped\n$")
+        self.assertRegex(printed, r"\n\d{4,} passed, 0 failed, \d+ skipped\n$")
 
 
 if __name__ == "__main__":

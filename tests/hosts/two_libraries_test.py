@@ -9,14 +9,13 @@ closes, and with the file kept in the process, as musl keeps it, where dlclose d
 
 import ctypes
 import functools
-import os
+import multiprocessing
 import pathlib
 import re
 import shutil
 import sys
 import tempfile
 import threading
-import traceback
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -32,7 +31,7 @@ class Connection:
     def __init__(self, functions, bloom):
         self.functions, self.bloom = functions, str(bloom)
         self.database = ctypes.c_void_p()
-        self.opened = functions.sqlite3_open(b":memory:", ctypes.byref(self.database))
+        functions.sqlite3_open(b":memory:", ctypes.byref(self.database))
         functions.sqlite3_enable_load_extension(self.database, 1)
 
     def message(self):
@@ -95,15 +94,11 @@ def of_both(test):
     def run(self):
         for kept in (False, True):
             with self.subTest(kept=kept):
-                child = os.fork()
-                if child == 0:
-                    try:
-                        run_in_child(self, kept)
-                        os._exit(0)
-                    except BaseException:
-                        traceback.print_exc()
-                        os._exit(1)
-                self.assertEqual(os.waitpid(child, 0)[1], 0)
+                child = multiprocessing.get_context("fork").Process(
+                    target=run_in_child, args=(self, kept))
+                child.start()
+                child.join()
+                self.assertEqual(child.exitcode, 0)
 
     return run
 
@@ -155,7 +150,14 @@ class TwoLibraries(unittest.TestCase):
                 " bloom_url_keys('b')",
                 "SELECT CAST(info AS TEXT) FROM seen"]
 
-        def close_before_the_statement(first, second, use):
+        def check(ending):
+            first, second = self.open(one), self.open(two)
+            assert first.load() is None
+            ending(first, second)
+            assert second.load() is None and second.answers(), ending
+            second.close()
+
+        def closed_before_its_statement(first, second):
             first.ask("CREATE VIRTUAL TABLE seen USING bloom")
             first.ask("INSERT INTO seen(key) VALUES (1)")
             statement = first.begin(use)
@@ -163,19 +165,16 @@ class TwoLibraries(unittest.TestCase):
             assert second.load() == REFUSAL, use
             first.functions.sqlite3_finalize(statement)
 
-        def drop_modules(first, second, *kept):
+        def modules_dropped(first, second):
             first.ask("SELECT 1 FROM bloom_list('a.example')")
             first.drop_modules(*kept)
-            assert second.load() == REFUSAL
-            assert first.answers()
+            assert second.load() == REFUSAL and first.answers()
             first.close()
-        for act, *arguments in (*((close_before_the_statement, use) for use in uses),
-                                (drop_modules,), (drop_modules, "bloom")):
-            first, second = self.open(one), self.open(two)
-            assert first.load() is None
-            act(first, second, *arguments)
-            assert second.load() is None and second.answers(), (act, arguments)
-            second.close()
+
+        for use in uses:
+            check(closed_before_its_statement)
+        for kept in ([], ["bloom"]):
+            check(modules_dropped)
 
     @of_both
     def test_none_is_served_before_a_connection_has_freed_its_last_memory(self, one, two):
@@ -241,24 +240,6 @@ class TwoLibraries(unittest.TestCase):
         one.sqlite3_reset_auto_extension()
 
     @of_both
-    def test_automatic_extensions(self, one, two):
-        held = ctypes.CDLL(self.bloom)
-        for library in (one, two):
-            library.sqlite3_auto_extension(held.sqlite3_bloom_init)
-        first = self.open(one)
-        assert first.opened == 0 and first.answers()
-        second = self.open(two)
-        assert second.opened == 1, second.opened
-        assert second.message() == f"automatic extension loading failed: {REFUSAL}"
-        second.close()
-        first.close()
-        second = self.open(two)
-        assert second.opened == 0 and second.answers()
-        second.close()
-        for library in (one, two):
-            library.sqlite3_reset_auto_extension()
-
-    @of_both
     def test_threads(self, one, two):
         """They open, load and close at any moment. While one uses the extension in one library,
         none uses it in the other."""
@@ -286,10 +267,9 @@ class TwoLibraries(unittest.TestCase):
                 connection.close()
 
         threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        for act in (threading.Thread.start, threading.Thread.join):
+            for thread in threads:
+                act(thread)
         assert not wrong, wrong[:3]
         assert min(served) > 0, served
         for library in (one, two, one):

@@ -34,39 +34,30 @@ def _value(word):
 
 
 def _ask(kind, number=0, text=""):
-    """Sends a request and gives the rows, and of each statement its SQL and number of columns;
-    errors are raised when all is read.
-    """
+    """Sends a request and gives the rows; errors are raised when all is read."""
     _program.stdin.write(f"{kind}{number} {text.encode().hex()}\n")
     _program.stdin.flush()
-    rows, statements, problem = [], [], None
+    rows = []
     for line in _program.stdout:
         words = line[1:].split()
-        if line[0] == "S":
-            statements.append((bytes.fromhex(words[1]).decode(), int(words[0])))
-        elif line[0] == "R":
-            try:
-                rows.append(tuple(map(_value, words)))
-            except UnicodeDecodeError as error:
-                problem = error
+        if line[0] == "R":
+            rows.append(words)
         elif line[0] == "E":
             raise Error(bytes.fromhex(words[0]).decode(errors="replace"))
         elif line[0] == "P":
             raise BindingsError("the SQL has a parameter")
-        elif problem is not None:
-            raise problem
         else:
-            return rows, statements
+            return [tuple(map(_value, row)) for row in rows]
     raise SystemExit(f"apsw.py: {os.environ['REMOTE']} ended with status {_program.wait()}")
 
 
 def sqlite_lib_version():
-    number = _ask("v")[0][0][0]
+    number = _ask("v")[0][0]
     return f"{number // 10**6}.{number // 1000 % 1000}.{number % 1000}"
 
 
 def memory_used():
-    return _ask("m")[0][0][0]
+    return _ask("m")[0][0]
 
 
 def apsw_version():
@@ -95,18 +86,11 @@ class Connection:
 class Cursor:
     def __init__(self, connection):
         self.connection = connection
-        self.columns = 0
-
-    def get_description(self):
-        return [None] * self.columns
 
     def execute(self, sql, bindings=()):
         if bindings:  # the runner's casts: numbers and text alone
             sql = sql.replace("?", _literal(bindings[0]))
-        rows, statements = _ask("x", self.connection.number, sql)
-        for _, self.columns in statements:
-            pass  # the columns of the last one
-        return iter(rows)
+        return iter(_ask("x", self.connection.number, sql))
 
     def close(self, force=False):
         pass

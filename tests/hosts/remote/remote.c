@@ -8,7 +8,6 @@
  *     m  the bytes of memory that SQLite has
  * The answer is lines, the last of which is D (done), or E with a message, or P (the SQL has a
  * parameter):
- *     S  a statement: the number of its columns, and its SQL
  *     R  a row: its values, each N, or I or F and a number, or T or B and hexadecimal digits
  */
 #include "sqlite3.h"
@@ -71,8 +70,6 @@ static void run(sqlite3 *database, const char *sql) {
             return;
         }
         if (status == SQLITE_OK) {
-            printf("S%d ", sqlite3_column_count(statement));
-            put_line(' ', sqlite3_sql(statement));
             while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
                 putchar('R');
                 for (int i = 0; i < sqlite3_data_count(statement); i++) {

@@ -1,0 +1,322 @@
+/* The filter library alone, without SQLite: what an add and a check cost, and whether the rate is
+ * kept.
+ *
+ *     floor N ...   for filters of N keys each at 1 %
+ *
+ * and prints CSV. Contenders: layouts blocked and classic; libbloom, the one Bloom filter library
+ * for C in Debian; and, when run.sh was given a folder with its source, libfilter's split block
+ * filter (of Parquet and Impala). All are given hashes. libbloom hashes them once more, because it
+ * takes bytes only.
+ *
+ * Adding: a filter is filled with its N keys in ten stretches, in turns one key at a time ("add")
+ * and 1024 keys a call ("bulk add", which only our layouts have); all contenders fill the same
+ * stretch before any goes on to the next. Small filters are filled several times. Checking, one key
+ * at a time and 1024 a call ("bulk check"): nine times each contender in turn checks the same
+ * million keys that are not in the filter, then as many (or all N, if fewer) of which half are in
+ * it, at random; so that what else the machine does at the time strikes all alike. The time of a
+ * key is the median over the stretches or turns. All memory has been touched before; hashes lie in
+ * memory one after the other, as in a scan, and their bits at random. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "keys.h"
+
+#include "filter/layout.h"
+
+#include <bloom.h> /* libbloom's */
+#ifdef FLOOR_LIBFILTER
+#include <filter/block.h>
+#endif
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { STRETCHES = 10, ROUNDS_MOST = 20, TURNS = 9, SAMPLE = 1000000, BULK = 1024 };
+#define KEYS_ADDED_LEAST UINT64_C(2000000)
+#define ABSENT (UINT64_C(1) << 40) /* where numbers of keys that are not added begin */
+#define RATE 0.01
+
+/* A measurement is an action, one key a call or many. */
+enum action { ADD, CHECK_ABSENT, CHECK_MIXED, ACTIONS };
+static const char *const ACTION_NAMES[] = {"add", "check absent", "check mixed"};
+
+/* Hashes of keys, of one word each and of two. */
+struct keys {
+    uint64_t *one, *two;
+    size_t count, present;
+};
+
+struct times {
+    size_t count;
+    double of[ROUNDS_MOST * STRETCHES];
+};
+
+/* A filter that takes part, with what it took. */
+struct contender {
+    const char *name;
+    const struct bloom_layout *layout; /* of ours */
+    void (*make)(struct contender *it, uint64_t capacity);
+    void (*reset)(struct contender *it);
+    /* One key a call or BULK; libraries of others have no call for many. */
+    void (*add)(struct contender *it, const struct keys *keys, bool many);
+    uint64_t (*check)(struct contender *it, const struct keys *keys, bool many);
+    struct bloom_shape shape;
+    uint8_t *payload;
+    struct bloom libbloom;
+#ifdef FLOOR_LIBFILTER
+    libfilter_block libfilter;
+#endif
+    uint64_t bits, found; /* absent keys that the last check found */
+    struct times times[ACTIONS][2];
+};
+
+_Noreturn static void fail(const char *problem) {
+    fprintf(stderr, "floor: %s\n", problem);
+    exit(EXIT_FAILURE);
+}
+
+static void *allocated(size_t bytes) {
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (memory == NULL)
+        fail("out of memory");
+    return memory;
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* Of the numbers from, from + step, ..., of as many numbers that are never added, or of half of
+ * each. */
+static struct keys make_keys(enum action action, uint64_t from, double step, size_t count) {
+    struct keys keys = {allocated(8 * count), allocated(16 * count), count, 0};
+    for (size_t i = 0; i < count; i++) {
+        bool absent =
+            action == CHECK_ABSENT || (action == CHECK_MIXED && bench_random(i ^ ABSENT) >> 63);
+        uint64_t number = absent ? ABSENT + i : from + (uint64_t)((double)i * step);
+        keys.one[i] = keys.two[2 * i] = bench_random(number);
+        keys.two[2 * i + 1] = bench_random(~number);
+        keys.present += !absent;
+    }
+    return keys;
+}
+
+static void free_keys(struct keys *keys) {
+    free(keys->one);
+    free(keys->two);
+}
+
+static void reset_ours(struct contender *it) {
+    memset(it->payload, 0, bloom_payload_bytes(&it->shape));
+}
+
+static void make_ours(struct contender *it, uint64_t capacity) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    it->shape = (struct bloom_shape){.layout = it->layout, .rate = RATE};
+    if (!bloom_shape_size(&it->shape, capacity, problem))
+        fail(problem);
+    it->bits = it->shape.bits;
+    it->payload = allocated(bloom_payload_bytes(&it->shape));
+}
+
+static void add_ours(struct contender *it, const struct keys *keys, bool many) {
+    size_t width = it->layout->hash_words, by = many ? BULK : 1;
+    const uint64_t *words = width == 1 ? keys->one : keys->two;
+    for (size_t i = 0; i < keys->count; i += by)
+        it->layout->add(&it->shape, it->payload, words + i * width,
+                        keys->count - i < by ? keys->count - i : by);
+}
+
+static uint64_t check_ours(struct contender *it, const struct keys *keys, bool many) {
+    size_t width = it->layout->hash_words, count;
+    const uint64_t *words = width == 1 ? keys->one : keys->two;
+    uint64_t in = 0;
+    if (!many)
+        for (size_t i = 0; i < keys->count; i++)
+            in += it->layout->check(&it->shape, it->payload, words + i * width);
+    else
+        for (size_t i = 0; i < keys->count; i += count) {
+            uint8_t found[BULK];
+            count = keys->count - i < BULK ? keys->count - i : BULK;
+            bloom_check_many(&it->shape, it->payload, words + i * width, count, found);
+            for (size_t j = 0; j < count; j++)
+                in += found[j];
+        }
+    return in;
+}
+
+static void reset_libbloom(struct contender *it) {
+    bloom_reset(&it->libbloom);
+}
+
+static void make_libbloom(struct contender *it, uint64_t capacity) {
+    if (bloom_init(&it->libbloom, (int)capacity, RATE) != 0)
+        fail("libbloom refuses a filter of that size");
+    it->bits = (uint64_t)it->libbloom.bits;
+}
+
+static void add_libbloom(struct contender *it, const struct keys *keys, bool many) {
+    (void)many;
+    for (size_t i = 0; i < keys->count; i++)
+        bloom_add(&it->libbloom, &keys->one[i], sizeof *keys->one);
+}
+
+static uint64_t check_libbloom(struct contender *it, const struct keys *keys, bool many) {
+    uint64_t in = 0;
+    (void)many;
+    for (size_t i = 0; i < keys->count; i++)
+        in += bloom_check(&it->libbloom, &keys->one[i], sizeof *keys->one) != 0;
+    return in;
+}
+
+#ifdef FLOOR_LIBFILTER
+static void make_libfilter(struct contender *it, uint64_t capacity) {
+    if (libfilter_block_init(libfilter_block_bytes_needed((double)capacity, RATE), &it->libfilter) <
+        0)
+        fail("libfilter refuses a filter of that size");
+    it->bits = 8 * libfilter_block_size_in_bytes(&it->libfilter);
+}
+
+static void reset_libfilter(struct contender *it) { /* libfilter_block_zero_out frees the memory */
+    memset(it->libfilter.block_.block, 0, libfilter_block_size_in_bytes(&it->libfilter));
+}
+
+/* Functions for one key are called and not inlined, as ours are. */
+__attribute__((noinline)) static void add_one(uint64_t hash, libfilter_block *filter) {
+    libfilter_block_add_hash(hash, filter);
+}
+
+__attribute__((noinline)) static bool check_one(uint64_t hash, const libfilter_block *filter) {
+    return libfilter_block_find_hash(hash, filter);
+}
+
+static void add_libfilter(struct contender *it, const struct keys *keys, bool many) {
+    (void)many;
+    for (size_t i = 0; i < keys->count; i++)
+        add_one(keys->one[i], &it->libfilter);
+}
+
+static uint64_t check_libfilter(struct contender *it, const struct keys *keys, bool many) {
+    uint64_t in = 0;
+    (void)many;
+    for (size_t i = 0; i < keys->count; i++)
+        in += check_one(keys->one[i], &it->libfilter);
+    return in;
+}
+#endif
+
+static struct contender contenders[] = {
+    {.name = "blocked",
+     .layout = &bloom_layout_blocked,
+     .make = make_ours,
+     .reset = reset_ours,
+     .add = add_ours,
+     .check = check_ours},
+    {.name = "classic",
+     .layout = &bloom_layout_classic,
+     .make = make_ours,
+     .reset = reset_ours,
+     .add = add_ours,
+     .check = check_ours},
+    {.name = "libbloom",
+     .make = make_libbloom,
+     .reset = reset_libbloom,
+     .add = add_libbloom,
+     .check = check_libbloom},
+#ifdef FLOOR_LIBFILTER
+    {.name = "libfilter",
+     .make = make_libfilter,
+     .reset = reset_libfilter,
+     .add = add_libfilter,
+     .check = check_libfilter},
+#endif
+};
+enum { CONTENDERS = sizeof contenders / sizeof *contenders };
+
+/* Each contender, beginning with another one every turn. */
+static void measure(enum action action, bool many, size_t turn, const struct keys *keys) {
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        struct contender *it = &contenders[(i + turn) % CONTENDERS];
+        struct times *times = &it->times[action][many];
+        double start = now();
+        uint64_t in = keys->present;
+        if (action == ADD)
+            it->add(it, keys, many);
+        else
+            in = it->check(it, keys, many);
+        if (!many || it->layout != NULL)
+            times->of[times->count++] = (now() - start) / (double)keys->count;
+        if (action == CHECK_ABSENT)
+            it->found = in;
+        if (in < keys->present)
+            fail("a key that was added is not found");
+    }
+}
+
+static void fill(uint64_t capacity) {
+    uint64_t rounds = (KEYS_ADDED_LEAST + capacity - 1) / capacity;
+    for (uint64_t round = 0; round < rounds && round < ROUNDS_MOST; round++) {
+        for (size_t i = 0; i < CONTENDERS; i++)
+            contenders[i].reset(&contenders[i]);
+        for (uint64_t stretch = 0; stretch < STRETCHES; stretch++) {
+            uint64_t from = capacity * stretch / STRETCHES;
+            struct keys keys = make_keys(ADD, from, 1, capacity * (stretch + 1) / STRETCHES - from);
+            measure(ADD, stretch % 2 == 1, stretch, &keys);
+            free_keys(&keys);
+        }
+    }
+}
+
+static int by_size(const void *one, const void *other) {
+    double a = *(const double *)one, b = *(const double *)other;
+    return (a > b) - (a < b);
+}
+
+static void print(struct contender *it, uint64_t capacity) {
+    for (int action = 0; action < ACTIONS; action++)
+        for (int many = 0; many < 2; many++) {
+            struct times *times = &it->times[action][many];
+            size_t count = times->count;
+            qsort(times->of, count, sizeof *times->of, by_size);
+            if (count > 0)
+                printf("%" PRIu64 ",%s,%s%s,%.2f,%.2f,%.2f\n", capacity, it->name,
+                       many ? "bulk " : "", ACTION_NAMES[action],
+                       (times->of[(count - 1) / 2] + times->of[count / 2]) / 2, times->of[0],
+                       times->of[count - 1]);
+            times->count = 0;
+        }
+    printf("%" PRIu64 ",%s,rate,%.6f,,\n", capacity, it->name, (double)it->found / SAMPLE);
+    printf("%" PRIu64 ",%s,bits per key,%.3f,,\n", capacity, it->name,
+           (double)it->bits / (double)capacity);
+    fflush(stdout);
+}
+
+int main(int count, char **arguments) {
+    puts("n,filter,operation,median,least,most");
+    for (int i = 1; i < count; i++) {
+        double asked = strtod(arguments[i], NULL);
+        if (!(asked >= 1000 && asked <= 2e8))
+            fail("N must be from 1000 to 2e8");
+        uint64_t capacity = (uint64_t)asked;
+        for (size_t j = 0; j < CONTENDERS; j++)
+            contenders[j].make(&contenders[j], capacity);
+        fill(capacity);
+        size_t mixed = capacity < SAMPLE ? (size_t)capacity : SAMPLE;
+        double step = asked / (double)mixed;
+        struct keys absent = make_keys(CHECK_ABSENT, 0, step, SAMPLE);
+        struct keys both = make_keys(CHECK_MIXED, 0, step, mixed);
+        for (size_t turn = 0; turn < TURNS; turn++)
+            for (int many = 0; many < 2; many++) {
+                measure(CHECK_ABSENT, many, turn, &absent);
+                measure(CHECK_MIXED, many, turn, &both);
+            }
+        free_keys(&absent);
+        free_keys(&both);
+        for (size_t j = 0; j < CONTENDERS; j++)
+            print(&contenders[j], capacity);
+    }
+    return 0;
+}
