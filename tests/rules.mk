@@ -120,9 +120,9 @@ $(eval $(call objects,without_plain,-fPIC -fvisibility=hidden -DBLOOM_URL_PLAIN=
 $(WITHOUT_PLAIN): $(call objects_of,without_plain,$(SOURCES))
 	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
 
-# A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
-# NAME! alone. The closer a suite is to the cause of a failure, the earlier it runs: unit tests,
-# scripts, what is held against an oracle, pages, faults, the simulator.
+# A suite is NAME=COMMAND; run.py builds what they need and runs them side by side. The closer
+# a suite is to the cause of a failure, the earlier it runs: unit tests, scripts, what is held
+# against an oracle, pages, faults, the simulator.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
 NEWEST_PYTHON = PYTHON=$(PYTHON) sh tests/runner/newest.sh
 NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
@@ -185,7 +185,6 @@ LONG_SUITES = \
     'costs=$(BUILD)/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
-    'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \

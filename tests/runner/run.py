@@ -14,8 +14,7 @@ command, and for all others the library; a target in brackets before the command
 `wheel=[wheel] python3 ...`, takes its place. A suite that needs a header, a module or a program
 that is not installed is skipped, and the package of Debian that has it is named.
 
-As many suites run at once as there are processors (JOBS=N says otherwise), in their order; those
-that take long come first. One whose name ends in `!` measures, so it runs alone, after the others.
+As many suites run at once as there are processors (JOBS=N says otherwise), in their order.
 
 ONLY=WORD in the environment runs the suites in whose name or files the word is; of the scripts of
 tests/sql, those whose file name has it. CASE=NAME runs that test only of each program of cmocka
@@ -233,8 +232,7 @@ def main(arguments):
                                      os.environ.get("MAKEFLAGS", ""))
     jobs = int(os.environ.get("JOBS") or os.cpu_count() or 1)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        counts = list(pool.map(run, [suite for suite in suites if suite[0][-1] != "!"]))
-    counts += [run((name[:-1], command)) for name, command in suites if name[-1] == "!"]
+        counts = list(pool.map(run, suites))
     total = [sum(column) for column in zip(*counts)]
     if os.environ.get("CASE") and sum(total) == 0:
         print(f"no test of these suites is named {os.environ['CASE']}")
