@@ -166,7 +166,7 @@ static int at_most_tenth(const struct subject *subject, int count) {
     return count < subject->keys / 10 ? count : (int)(subject->keys / 10);
 }
 
-/* The table t of a database of its own, with so many keys. */
+/* The table t of a database of its own, with that many keys. */
 static void make(struct subject *subject, const char *extension, const char *folder) {
     /* A tenth more than it will ever hold. It does not grow: then its shape is that of bloom_agg.
      */

@@ -142,8 +142,8 @@ def golden():
     """Of each golden file the name, layout, bytes, keys that are in, pairs of key and answer for
     others, and all that it tells."""
     for path in sorted(GOLDEN.glob("*.json")):
-        told = json.loads(path.read_text(encoding="utf-8"))
-        data = b"".join(bytes.fromhex(part["hex"]) for part in told["files"].values())
-        present = [key_of(coded) for coded in told["present"]]
-        others = [(key_of(coded), answer) for coded, answer in told["not_inserted"]]
-        yield path.stem, LAYOUTS[path.stem.split("_")[0]], data, present, others, told
+        figures = json.loads(path.read_text(encoding="utf-8"))
+        data = b"".join(bytes.fromhex(part["hex"]) for part in figures["files"].values())
+        present = [key_of(coded) for coded in figures["present"]]
+        others = [(key_of(coded), answer) for coded, answer in figures["not_inserted"]]
+        yield path.stem, LAYOUTS[path.stem.split("_")[0]], data, present, others, figures

@@ -29,7 +29,7 @@ CHECK = "SELECT bloom_check(?1, ?2)"
 TEXTS = ["", "abc", "http://evil.example/a", "\u00e9", "e\u0301", "\u65e5\u672c\u8a9e",
          "\U0001f600", "a\0b", "0123456789abcdef", "x" * 100, "\ufeff", "\uffff", "\U0010ffff"]
 # What bytes are made of that are not UTF-8.
-SPLINTERS = [b"a", b"\x80", b"\xbf", b"\xc2", b"\xe0", b"\xa0", b"\x9f", b"\xed", b"\xf0", b"\x90",
+PIECES = [b"a", b"\x80", b"\xbf", b"\xc2", b"\xe0", b"\xa0", b"\x9f", b"\xed", b"\xf0", b"\x90",
              b"\xf4", b"\x8f", b"\xe1", b"\xf1", b"\xc1", b"\xf5", b"\xff"]
 # Bytes of the header in which each format counts what it cannot know later.
 COUNTERS = {"dcso": [(40, 48)], "redisbloom": [(0, 8), (36, 44)]}
@@ -101,7 +101,7 @@ class WithExtension(unittest.TestCase):
 class Golden(WithExtension):
     def test_each_file(self):
         found = 0
-        for name, layout, data, present, others, told in foreign_form.golden():
+        for name, layout, data, present, others, figures in foreign_form.golden():
             if name == "dcso_text_gzip":
                 self.refused("bloom_import: the bytes (argument 1) are compressed with gzip. "
                              "Unpack the file first, with gunzip", IMPORT, data, "dcso")
@@ -116,9 +116,9 @@ class Golden(WithExtension):
                 self.same_bits(layout, imported, present)
                 self.same_bytes(name, layout, imported, data)
                 if layout.format == "guava":
-                    self.assertEqual(self.value("SELECT bloom_count(?1)", imported), told["count"])
+                    self.assertEqual(self.value("SELECT bloom_count(?1)", imported), figures["count"])
                     self.assertTrue(math.isclose(self.value("SELECT bloom_fpr(?1)", imported),
-                                                 told["fpp"], rel_tol=1e-13))
+                                                 figures["fpp"], rel_tol=1e-13))
         self.assertGreater(found, 250)
 
     def same_bits(self, layout, imported, present):
@@ -345,7 +345,7 @@ class Keys(WithExtension):
         """Each longest piece that could begin a character becomes one U+FFFD; as in Java, where an
         encoded surrogate is one such piece."""
         generator = random.Random(6)
-        samples = [b"".join(generator.choices(SPLINTERS, k=generator.randint(1, 12)))
+        samples = [b"".join(generator.choices(PIECES, k=generator.randint(1, 12)))
                    for _ in range(3000)]
         blank = self.imported(made("classic-utf16"))
         for sample in samples:

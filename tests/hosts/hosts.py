@@ -95,7 +95,7 @@ def interpreter(*command, probe):
 
 
 def javascript(script, *command, driver=""):
-    """A JavaScript host, with a driver that the script is told, in a folder below the drivers."""
+    """A JavaScript host, with a driver that the script gets, in a folder of drivers."""
 
     def load():
         need("npm", "node")

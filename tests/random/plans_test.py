@@ -280,7 +280,7 @@ class Query:
     # Statements
 
     def select(self, outer, most=3, ends=False, one_row=False, top=False):
-        """A SELECT and the kinds of its columns, at most so many; with ends also DISTINCT, GROUP
+        """A SELECT and the kinds of its columns, at most that many; with ends also DISTINCT, GROUP
         BY, and, unless it is on top, ORDER BY and LIMIT in a total order."""
         source, scope, where = self.source(outer, top)
         if self.chance(50):

@@ -7,7 +7,7 @@ The mean of the rates may exceed `fpr` by SIGMAS standard errors of that mean. T
 is the larger of two: one is computed from how the tables differ, the other is that of queries that
 are answered by chance at the rate `fpr`. The keys are numbers, so every run measures the same.
 
-    rates_test.py           run the tests; KEYS=100000 gives each series so many keys
+    rates_test.py           run the tests; KEYS=100000 gives each series that many keys
 
 PRINT=1 in the environment prints each mean and its standard error, both divided by `fpr`.
 """
