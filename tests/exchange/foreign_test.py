@@ -116,7 +116,8 @@ class Golden(WithExtension):
                 self.same_bits(layout, imported, present)
                 self.same_bytes(name, layout, imported, data)
                 if layout.format == "guava":
-                    self.assertEqual(self.value("SELECT bloom_count(?1)", imported), figures["count"])
+                    self.assertEqual(self.value("SELECT bloom_count(?1)", imported),
+                                     figures["count"])
                     self.assertTrue(math.isclose(self.value("SELECT bloom_fpr(?1)", imported),
                                                  figures["fpp"], rel_tol=1e-13))
         self.assertGreater(found, 250)
