@@ -198,6 +198,7 @@ static void one_round(uint64_t seed) {
         if (files[0].shared && files[0].writer == NULL)
             files[0].committed = files[0].now;
         look_around(connection, was_in_transaction && !connection->in_transaction);
+        rest(connection);
     }
     world_end();
 }

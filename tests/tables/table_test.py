@@ -213,6 +213,7 @@ class Pages(TableTest):
         for key in range(1, 50):
             rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
             rows(connection, "INSERT OR IGNORE INTO s(key) VALUES (?)", (key,))
+            rows(connection, "INSERT INTO s(s, key) SELECT 'add_all', bloom_hashes(?)", (key,))
         self.assertEqual(self.frames(), 0)
         for key in range(100):
             before = self.frames()
