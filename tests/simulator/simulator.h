@@ -159,7 +159,7 @@ struct connection {
     struct link links[SCHEMAS];
     sqlite3_stmt *statements[SCHEMAS][NAMES][STATEMENTS];
     sqlite3_stmt *cursor; /* a query that is not over, of a table; only within a transaction */
-    unsigned cursor_schema, cursor_slot;
+    unsigned cursor_schema, cursor_slot, cursor_name;
     bool cursor_renamed; /* its table, since, if only for a time */
     int cursor_key;      /* where it is */
     bool in_transaction, by_savepoint;

@@ -362,6 +362,7 @@ static void cursor_begin(struct connection *connection) {
     bind_keys(connection->cursor, &all);
     connection->cursor_schema = schema;
     connection->cursor_slot = slot;
+    connection->cursor_name = view(connection, schema)->tables[slot].name;
     connection->cursor_renamed = false;
     connection->cursor_key = -1;
 }
@@ -377,8 +378,10 @@ static bool cursor_next(struct connection *connection) {
     if (lost_transaction(connection))
         return false;
     if (code != SQLITE_ROW && code != SQLITE_DONE) {
-        /* A rollback ends it. Of a renamed table an error is an answer, too. */
-        if ((code & 0xff) != SQLITE_ABORT && !connection->cursor_renamed)
+        /* A rollback ends it. Of a renamed table an error is an answer, too, also of one whose
+         * renaming was rolled back. */
+        if ((code & 0xff) != SQLITE_ABORT && !connection->cursor_renamed &&
+            view(connection, schema)->tables[slot].name == connection->cursor_name)
             judge(connection, code, false, "a query that goes on");
         return false;
     }
