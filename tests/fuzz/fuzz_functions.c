@@ -41,7 +41,8 @@ static const char *const STATEMENTS[] = {
     "bloom_agg(k, NULL, 0.1, 'counting'), bloom_agg(length(k), NULL, NULL, 'bitmap') FROM k",
 };
 
-/* What is never there: a URL that is not canonical, and a key of a URL or a list that is none. */
+/* Queries that must return no row. bloom_url leaves a key as it is, every key is printable ASCII,
+ * and an entry of a list has a key or a note. */
 static const char *const NEVER[] = {
     "SELECT ?1 WHERE bloom_url(bloom_url(?1)) IS NOT bloom_url(?1)",
     "SELECT ?1 WHERE bloom_url(?1) GLOB '*[^!-~]*'",

@@ -97,7 +97,7 @@ static void chunks_cover_the_blocks(void) {
 }
 
 /* Nine tenths of a rate are rounded twice. Capacities double, and the rates of layers and
- * generations halve and add up to that of the table; from 1e-9 on they are not halved any more. */
+ * generations halve and add up to that of the table. Halving stops at about 1e-9. */
 static void rates_add_up(void) {
     static const double RATES[] = {0.9, 0.1, 0.01, 1e-4};
     static const unsigned GENERATIONS[] = {1, 2, 7, 64};

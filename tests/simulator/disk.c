@@ -183,7 +183,7 @@ static void take_image(void) {
     has_image = true;
 }
 
-/* Whether the call that changes something, and is about to be made, is that of the crash. */
+/* Counts down before each call that changes the disk. True when the crash comes at this call. */
 static bool is_crash(void) {
     return watching && !has_image && --until_image == 0;
 }

@@ -367,8 +367,8 @@ static void cursor_begin(struct connection *connection) {
     connection->cursor_key = -1;
 }
 
-/* The next row of a query of all keys must be that of the next key that is found now. False when
- * the query is over. */
+/* Takes the next row of a query of all keys, which must be the next key that is in now. Returns
+ * false when the query is over. */
 static bool cursor_next(struct connection *connection) {
     const unsigned schema = connection->cursor_schema, slot = connection->cursor_slot;
     struct raw raw;

@@ -230,7 +230,7 @@ void step_attach(struct connection *connection) {
     sqlite3_free(sql);
 }
 
-/* The committed content of another file replaces that of a schema. */
+/* Overwrites a database with what another file has committed, by SQLite's backup. */
 void step_backup(struct connection *connection) {
     const unsigned schema = random_schema(connection);
     const struct file *from = &files[random_below(FILES)];
