@@ -128,7 +128,7 @@ static inline bool list_is_ipv4(struct list_span span) {
 static inline bool list_is_ipv6(struct list_span span) {
     uint16_t groups[IPV6_GROUPS];
     span.end = list_find(span, '%');
-    return url_read_ipv6(span.at, list_length(span), false, groups);
+    return url_read_ipv6(span.at, list_length(span), groups);
 }
 
 /* Returns true for an address that a resolver answers for a host that it blocks. */

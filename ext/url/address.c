@@ -110,25 +110,20 @@ enum url_number url_read_number(const uint8_t *text, size_t length, uint8_t addr
     return URL_ADDRESS;
 }
 
-/* Reads the last 32 bits of an IPv6 address in four parts up to 255. Unless it is loose, they are
- * decimal without leading zeros. */
-static bool address_read_dotted(const uint8_t *text, size_t length, bool loose,
-                                uint16_t groups[2]) {
+/* Reads the last 32 bits of an IPv6 address in four parts up to 255. */
+static bool address_read_dotted(const uint8_t *text, size_t length, uint16_t groups[2]) {
     uint32_t parts[IPV4_BYTES];
     if (address_read_parts(text, length, parts) != IPV4_BYTES)
         return false;
     for (unsigned part = 0; part < IPV4_BYTES; part++)
         if (parts[part] > 255)
             return false;
-    for (size_t i = 0; i + 1 < length && !loose; i++)
-        if (text[i] == '0' && text[i + 1] != '.' && (i == 0 || text[i - 1] == '.'))
-            return false;
     groups[0] = (uint16_t)(parts[0] << 8 | parts[1]);
     groups[1] = (uint16_t)(parts[2] << 8 | parts[3]);
     return true;
 }
 
-bool url_read_ipv6(const uint8_t *text, size_t length, bool loose, uint16_t groups[IPV6_GROUPS]) {
+bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
     enum { NO_GAP = IPV6_GROUPS + 1 }; /* "::" may follow all groups, where it is refused */
     unsigned count = 0, gap = NO_GAP;
     size_t i = 0;
@@ -147,7 +142,7 @@ bool url_read_ipv6(const uint8_t *text, size_t length, bool loose, uint16_t grou
             return false;
         if (i < length && text[i] != ':') { /* it can only be an IPv4 address */
             if (count > IPV6_GROUPS - 2 ||
-                !address_read_dotted(text + start, length - start, loose, groups + count))
+                !address_read_dotted(text + start, length - start, groups + count))
                 return false;
             count += 2;
             break;

@@ -19,9 +19,9 @@ bool url_read_ipv4(const uint8_t *text, size_t length, uint8_t address[IPV4_BYTE
 enum url_number { URL_NO_NUMBER, URL_ADDRESS, URL_BAD_NUMBER };
 enum url_number url_read_number(const uint8_t *text, size_t length, uint8_t address[IPV4_BYTES]);
 
-/* Reads an IPv6 address as RFC 4291 writes it, without brackets and zone. If `loose`, each of the
- * four parts of an IPv4 address at its end may be hexadecimal or octal, as in Chromium. */
-bool url_read_ipv6(const uint8_t *text, size_t length, bool loose, uint16_t groups[IPV6_GROUPS]);
+/* Reads an IPv6 address as RFC 4291 writes it, without brackets and zone. Each of the four
+ * parts of an IPv4 address at its end may be hexadecimal or octal, as in Chromium. */
+bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]);
 
 /* Writes four decimal parts. Returns the number of bytes, at most 15. */
 size_t url_write_ipv4(uint8_t *to, const uint8_t address[IPV4_BYTES]);

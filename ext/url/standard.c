@@ -96,7 +96,7 @@ static bool standard_skip_scheme(const uint8_t *text, size_t length, size_t *sta
         return true;
     address = url_find(text, 0, end, '%');
     return url_find(text, address, end, '[') == end && url_find(text, address, end, ']') == end &&
-           url_read_ipv6(text, address, true, groups);
+           url_read_ipv6(text, address, groups);
 }
 
 bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
@@ -279,7 +279,7 @@ enum url_opening url_open(struct url_opened *opened, const uint8_t *bytes, size_
     if (port < parts.end && !url_is_port(scratch + port + 1, parts.end - port - 1))
         return URL_REFUSED;
     if (parts.brackets) {
-        if (!url_read_ipv6(scratch + parts.host, parts.host_end - parts.host, false, groups))
+        if (!url_read_ipv6(scratch + parts.host, parts.host_end - parts.host, groups))
             return URL_REFUSED;
         opened->host = url_write_ipv6(text, groups);
     } else {

@@ -154,7 +154,7 @@ static size_t url_write_labels(const uint8_t *name, size_t length, uint8_t *to) 
 
 /* Reads an IPv6 address. A zone is left out, because it means something on one machine only. */
 static bool url_read_zoned(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
-    return url_read_ipv6(text, url_find(text, 0, length, '%'), true, groups);
+    return url_read_ipv6(text, url_find(text, 0, length, '%'), groups);
 }
 
 /* Reads an address in brackets, which a port may follow. */
@@ -369,7 +369,7 @@ static bool url_parse_opened(struct bloom_url *url, const struct url_opened *ope
                              uint8_t *scratch) {
     uint16_t groups[IPV6_GROUPS];
     if (text[0] == '[') {
-        url->address = url_read_ipv6(text + 1, opened->host - 2, false, groups);
+        url->address = url_read_ipv6(text + 1, opened->host - 2, groups);
         url->host = url_write_groups(text, groups);
     } else if (!url_finish_name(url, text, url_drop_empty_labels(text, opened->host))) {
         return false;

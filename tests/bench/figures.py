@@ -15,7 +15,7 @@ PAGES = [
     ("sql-3.40.1.md", "checking, building and sizes in SQL, beside an exact index"),
     ("table.md", "filter tables: check, join, INSERT, DELETE, commit, by size"),
     ("chunks.md", "filter tables before and after a redesign; file and WAL sizes; by hand"),
-    ("bulk.md", "ways to load many rows"),
+    ("others.md", "lists, programs, scans and look-ups, beside what people use for them"),
     ("billion.md", "a table of 10^9 keys: filling it, and its rate"),
     ("commit.md", "where the time of a committed INSERT goes; by hand"),
     ("generations.md", "a table that forgets by age"),
@@ -42,7 +42,8 @@ def main(results):
              if (row["n"], row["operation"]) == ("100000000", "check mixed")}
     rate, = (float(row["measured"]) for row in read_csv(results / "rate_by_fill.csv")
              if (row["layout"], row["filled"]) == ("blocked", "1.00"))
-    bulk = {row[0]: number(row[1]) for row in read_table(results / "bulk.md")[1:]}
+    # nanoseconds, by way: the tables of a page
+    others = {row[0]: row[1] for row in read_table(results / "others.md")}
     (_, size, index_size, _), = (row for row in read_table(results / "sql-3.40.1.md")
                                  if row[0] == "10,000,000" and len(row) == 4)
     build, scan = "Building, 10,000,000 URLs", "A scan against 10,000,000 URLs"
@@ -53,8 +54,9 @@ def main(results):
          cases[build, "CREATE UNIQUE INDEX"], "CREATE UNIQUE INDEX"),
         ("checking every row of a table, per row", "ns", cases[scan, "bloom_check, pinned"],
          cases[scan, "url IN (SELECT url FROM bad)"], "IN, by the index"),
-        ("adding a million rows to a table, per row", "ns", bulk["'add_all', bloom_hashes(url)"],
-         bulk["a table WITHOUT ROWID"], "table WITHOUT ROWID"),
+        ("adding a million rows to a table, per row", "ns",
+         number(others["filter table, 'add_all'"]), number(others["a table WITHOUT ROWID"]),
+         "table WITHOUT ROWID"),
         ("checking one of 100 million keys, in C", "ns", floor["blocked"], floor["libbloom"],
          "libbloom of Debian"),
     ]

@@ -208,30 +208,19 @@ static uint64_t check_libfilter(struct contender *it, const struct keys *keys, b
 }
 #endif
 
+/* A row of contenders: layout is NULL for those of others. */
+#define CONTENDER(of, its_layout, kind)                                                            \
+    {                                                                                              \
+        .name = of, .layout = its_layout, .make = make_##kind, .reset = reset_##kind,              \
+        .add = add_##kind, .check = check_##kind                                                   \
+    }
+
 static struct contender contenders[] = {
-    {.name = "blocked",
-     .layout = &bloom_layout_blocked,
-     .make = make_ours,
-     .reset = reset_ours,
-     .add = add_ours,
-     .check = check_ours},
-    {.name = "classic",
-     .layout = &bloom_layout_classic,
-     .make = make_ours,
-     .reset = reset_ours,
-     .add = add_ours,
-     .check = check_ours},
-    {.name = "libbloom",
-     .make = make_libbloom,
-     .reset = reset_libbloom,
-     .add = add_libbloom,
-     .check = check_libbloom},
+    CONTENDER("blocked", &bloom_layout_blocked, ours),
+    CONTENDER("classic", &bloom_layout_classic, ours),
+    CONTENDER("libbloom", NULL, libbloom),
 #ifdef FLOOR_LIBFILTER
-    {.name = "libfilter",
-     .make = make_libfilter,
-     .reset = reset_libfilter,
-     .add = add_libfilter,
-     .check = check_libfilter},
+    CONTENDER("libfilter", NULL, libfilter),
 #endif
 };
 enum { CONTENDERS = sizeof contenders / sizeof *contenders };

@@ -174,7 +174,7 @@ def time_table(values, sizes, filters):
     return table(["ns per key", "filter", *map(thousands, sizes)], rows)
 
 
-def floor_page(values, fill):
+def floor_page(values):
     sizes = sorted({size for size, _, _ in values})
     filters = list(dict.fromkeys(name for _, name, _ in values))
     return [
@@ -192,13 +192,6 @@ def floor_page(values, fill):
         *table(["filter", "bits per key", *map(thousands, sizes)], [
             [name, f"{values[sizes[-1], name, 'bits per key']:.2f}",
              *(f"{values[size, name, 'rate']:.3%}" for size in sizes)] for name in filters]), "",
-        "## As a filter fills", "",
-        "A filter for 1,000,000 keys at p = 1 %; `from bits` is what `bloom_fpr` returns.", "",
-        *table(["layout", "filled", "measured", "predicted", "from bits"], [
-            [layout, f"{float(filled):.0%}", *(f"{float(rate):.4%}"
-                                               for rate in (measured, predicted, from_bits))]
-            for layout, filled, _, _, measured, from_bits, predicted in fill
-            if filled in ("0.20", "0.50", "0.80", "1.00", "1.20", "1.50", "2.00")]), "",
         "![rate against fill](rate_by_fill.svg)", "",
         "![cost against size](cost_by_size.svg)", "",
         "![space against rate](space.svg)"]
@@ -209,14 +202,13 @@ def main(speed, library, results):
     cursor = open_database(":memory:", library).cursor()
     values = {(int(row["n"]), row["filter"], row["operation"]): float(row["median"])
               for row in read_csv(speed)}
-    fill = list(rates_by_fill(cursor))
     (results / "floor.csv").write_text(pathlib.Path(speed).read_text())
-    write_csv(results / "rate_by_fill.csv", FILL_HEADS, fill)
+    write_csv(results / "rate_by_fill.csv", FILL_HEADS, rates_by_fill(cursor))
     write_csv(results / "cost_by_size.csv", ["n", *(f"{name} {what}" for name, what in COSTS)],
               [[size, *(values[size, *cost] for cost in COSTS)]
                for size in sorted({size for size, _, _ in values})])
     write_csv(results / "space.csv", ["p", *LAYOUTS[:2], "bound", *LAYOUTS[2:]], space(cursor))
-    write_lines(results / "floor.md", floor_page(values, fill))
+    write_lines(results / "floor.md", floor_page(values))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, sql_bench.py, bulk.py, table.c and generations.py.
+# floor.c, sql_bench.py, others.py, table.c and generations.py.
 #
-#     sh tests/bench/run.sh [floor] [sql] [bulk] [table] [generations] [figures] [charts]
+#     sh tests/bench/run.sh [floor] [sql] [others] [table] [generations] [figures] [charts]
 #                           [billion]
 #
 # Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
@@ -25,9 +25,10 @@ export CC CFLAGS
 BENCH=tests/bench
 RESULTS=$BENCH/results
 BUILD=build/bench
+PEERS_OF_PYPI="rbloom fastbloom-rs adblock duckdb lmdb numpy"
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor sql bulk table generations figures charts
+[ $# -gt 0 ] || set -- floor sql others table generations figures charts
 
 # need COMMAND PACKAGE: ends with the name of the package when the command fails.
 need() {
@@ -78,11 +79,13 @@ for part; do
         $ALONE $BUILD/floor 1e5 1e6 1e7 1e8 >$BUILD/floor.csv
         "$PYTHON" $BENCH/report.py $BUILD/floor.csv "$LIBRARY" $RESULTS
         ;;
-    bulk)
+    others)
+        need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
+        $BUILD/venv/bin/pip install -q $PEERS_OF_PYPI
         {
-            begin_page 'Many rows into a filter table' bulk.py
-            $ALONE "$PYTHON" $BENCH/bulk.py "$LIBRARY"
-        } | tee $RESULTS/bulk.md
+            begin_page 'Filters beside what people use without them' others.py
+            $ALONE $BUILD/venv/bin/python $BENCH/others.py "$LIBRARY" $BUILD
+        } | tee $RESULTS/others.md
         ;;
     sql)
         $ALONE "$PYTHON" $BENCH/sql_bench.py "$LIBRARY" $BUILD $RESULTS
@@ -109,6 +112,7 @@ LEGEND
         } | tee $RESULTS/generations.md
         ;;
     billion)
+        need 'command time true' time
         rm -f $BUILD/billion.db*
         {
             begin_page '10^9 keys in one filter table' billion.sql \
@@ -116,8 +120,9 @@ LEGEND
             printf '\n```sql\n'
             cat $BENCH/billion.sql
             printf '```\n```text\n'
-            "$PYTHON" $BENCH/billion.py $BUILD/billion.db $BENCH/billion.sql
-            printf '```\n'
+            command time -f '%e s, %U + %S s of a processor, at most %M kB of memory' \
+                sqlite3 $BUILD/billion.db <$BENCH/billion.sql 2>&1
+            printf 'a file of %s bytes\n```\n' "$(wc -c <$BUILD/billion.db)"
         } | tee $RESULTS/billion.md
         ;;
     figures)

@@ -7,19 +7,10 @@
  *
  * Keys are texts of 17 random hexadecimal digits. Tables of every size are filled first, through
  * the merge command with a filter built by bloom_agg, so that 10^8 keys take a minute. Then, in
- * turn, each against the same statement on an exact index (a WITHOUT ROWID table, which is the
- * smallest and fastest there is):
- *
- *   alone           a prepared SELECT 1 ... WHERE key = ? of absent keys, each in a transaction of
- *                   its own
- *   check           the same inside one read transaction
- *   join            one statement that looks up 200,000 absent keys of another table
- *   insert          a prepared INSERT of a new key, inside a transaction of 50,000, or a
- *                   tenth of the table's
- *   delete          a prepared DELETE of each of these keys, in the same transaction, where the
- *                   table knows it
- *   commit          a prepared INSERT of a new key in a transaction of its own; WAL,
- *                   synchronous=NORMAL
+ * turn, each runs prepared statements, as does an exact index (a WITHOUT ROWID table, which is the
+ * smallest and fastest there is): checks of absent keys, 200,000 of them in a join, and INSERTs and
+ * DELETEs of 50,000 new keys, or a tenth of the table's. The legend of the page (run.sh) says which
+ * are in a transaction of their own; that is with WAL and synchronous=NORMAL.
  *
  * Every table has a database and a connection of its own, whose page cache holds all of it.
  * "counting" has layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five

@@ -341,19 +341,16 @@ static void another_release_is_replaced(void) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("No filter table is asked, filled, made, renamed or dropped while a statement of one "
-             "is at work",
-             no_table_is_used_within_its_own_statements),
-        TEST("What is denied on the shadow table is denied through the table", denied_shadow_table),
-        TEST("An authorizer that ignores PRAGMA makes no table", ignored_pragma),
-        TEST("A rollback amid a query ends no answers", rolled_back_amid_a_query),
-        TEST("A DELETE takes a key out of the block as it is then", block_as_it_is_then),
-        TEST("Functions at work are not replaced, in words", functions_at_work_are_not_replaced),
-        TEST("Loading without memory says so", loading_without_memory_says_so),
-        TEST("Another copy of this release stays as it is", another_copy_of_the_release_stays),
-        TEST("Another release is replaced", another_release_is_replaced),
-    };
-    return cmocka_run_group_tests_name("callbacks", tests, NULL, NULL);
-}
+RUN_GROUP(
+    "callbacks",
+    TEST("No filter table is asked, filled, made, renamed or dropped while a statement of one "
+         "is at work",
+         no_table_is_used_within_its_own_statements),
+    TEST("What is denied on the shadow table is denied through the table", denied_shadow_table),
+    TEST("An authorizer that ignores PRAGMA makes no table", ignored_pragma),
+    TEST("A rollback amid a query ends no answers", rolled_back_amid_a_query),
+    TEST("A DELETE takes a key out of the block as it is then", block_as_it_is_then),
+    TEST("Functions at work are not replaced, in words", functions_at_work_are_not_replaced),
+    TEST("Loading without memory says so", loading_without_memory_says_so),
+    TEST("Another copy of this release stays as it is", another_copy_of_the_release_stays),
+    TEST("Another release is replaced", another_release_is_replaced))

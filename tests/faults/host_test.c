@@ -89,13 +89,9 @@ static void tiny_limits(void) {
     close_database(database);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("An SQLite that is too old is refused in words, and gets no function",
-             old_sqlite_is_refused),
-        TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
-             forbidden_questions_do_not_stop),
-        TEST("A bitmap that is longer than a value may be is refused", tiny_limits),
-    };
-    return cmocka_run_group_tests_name("host", tests, NULL, NULL);
-}
+RUN_GROUP("host",
+          TEST("An SQLite that is too old is refused in words, and gets no function",
+               old_sqlite_is_refused),
+          TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
+               forbidden_questions_do_not_stop),
+          TEST("A bitmap that is longer than a value may be is refused", tiny_limits))

@@ -10,35 +10,22 @@
  * With PLACES=1 in the environment one allocation fails, the first of each place of ext/ that calls
  * SQLite: no error of a call is passed over. With EVERY=8 every eighth allocation fails.
  */
+#include "failing_memory.h"
 #include "scenarios.h"
 
-static sqlite3_mem_methods original;
 static long countdown; /* allocations until the failure; 0 when none is to fail */
-static int all_from_then_on;
+static bool all_from_then_on;
 
-static int fails(void) {
+static bool allocation_fails(void) {
     look_at_place(0);
-    if (countdown == 0)
-        return 0;
-    if (countdown > 1) {
-        countdown--;
-        return 0;
-    }
+    if (countdown == 0 || --countdown > 0)
+        return false;
     failures++;
-    if (!all_from_then_on)
-        countdown = 0;
-    return 1;
+    countdown = all_from_then_on;
+    return true;
 }
 
-static void *failing_malloc(int bytes) {
-    return fails() ? NULL : original.xMalloc(bytes);
-}
-
-static void *failing_realloc(void *memory, int bytes) {
-    return fails() ? NULL : original.xRealloc(memory, bytes);
-}
-
-static void arm(long number, int all) {
+static void arm(long number, bool all) {
     failures = 0;
     all_from_then_on = all;
     countdown = number;
@@ -46,17 +33,17 @@ static void arm(long number, int all) {
 
 static void arm_one(sqlite3 *database, long number) {
     (void)database;
-    arm(number, 0);
+    arm(number, false);
 }
 
 static void arm_all(sqlite3 *database, long number) {
     (void)database;
-    arm(number, 1);
+    arm(number, true);
 }
 
 static void arm_look(sqlite3 *database, long number) {
     (void)database, (void)number;
-    arm(0, 0);
+    arm(0, false);
     look_for_places();
 }
 
@@ -83,14 +70,7 @@ int main(void) {
          {"place", NOMEM, NOMEM, false, arm_place, FAULT_AT_PLACES}},
     };
     struct tally tally = {0};
-    sqlite3_mem_methods failing;
-    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &original);
-    failing = original;
-    failing.xMalloc = failing_malloc;
-    failing.xRealloc = failing_realloc;
-    sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
-    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0,
-                   0); /* else most small allocations would not come by here */
+    install_failing_memory();
     sqlite3_initialize();
 
     int scenarios = attempt_all(FAULTS[getenv("PLACES") != NULL], 2, &tally);

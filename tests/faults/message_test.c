@@ -98,12 +98,7 @@ static void advice_against_chosen_keys(void) {
     close_database(database);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("Any bytes are quoted within bounds", any_bytes_are_quoted),
-        TEST("Names of tables that are not Unicode are escaped", names_that_are_not_unicode),
-        TEST("A limit on values cuts messages and takes nothing back", limits_cut_messages),
-        TEST("Chosen keys end in advice, and a salt helps", advice_against_chosen_keys),
-    };
-    return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
-}
+RUN_GROUP("messages", TEST("Any bytes are quoted within bounds", any_bytes_are_quoted),
+          TEST("Names of tables that are not Unicode are escaped", names_that_are_not_unicode),
+          TEST("A limit on values cuts messages and takes nothing back", limits_cut_messages),
+          TEST("Chosen keys end in advice, and a salt helps", advice_against_chosen_keys))

@@ -258,10 +258,5 @@ static void commands_of_tables(void) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("What takes long is stopped at each of its questions", each_question),
-        TEST("A command of a table is stopped amid its chunks", commands_of_tables),
-    };
-    return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
-}
+RUN_GROUP("passes", TEST("What takes long is stopped at each of its questions", each_question),
+          TEST("A command of a table is stopped amid its chunks", commands_of_tables))

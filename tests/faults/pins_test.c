@@ -274,15 +274,10 @@ static void threads_have_their_own_pins(void) {
     assert_int_equal(sqlite3_memory_used(), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("copies of pins are not followed", copies_of_pins_are_not_followed),
-        TEST("nothing takes a pin that is gone", nothing_takes_a_pin_that_is_gone),
-        TEST("a pin of another connection is none", a_pin_of_another_connection_is_none),
-        TEST("a second load keeps pins", a_second_load_keeps_pins),
-        TEST("a pin outlives its connection", a_pin_outlives_its_connection),
-        TEST("threads have their own pins", threads_have_their_own_pins),
-        TEST("two copies do not take each other's pins", two_copies_do_not_take_each_others_pins),
-    };
-    return cmocka_run_group_tests_name("pins", tests, NULL, NULL);
-}
+RUN_GROUP("pins", TEST("copies of pins are not followed", copies_of_pins_are_not_followed),
+          TEST("nothing takes a pin that is gone", nothing_takes_a_pin_that_is_gone),
+          TEST("a pin of another connection is none", a_pin_of_another_connection_is_none),
+          TEST("a second load keeps pins", a_second_load_keeps_pins),
+          TEST("a pin outlives its connection", a_pin_outlives_its_connection),
+          TEST("threads have their own pins", threads_have_their_own_pins),
+          TEST("two copies do not take each other's pins", two_copies_do_not_take_each_others_pins))

@@ -63,9 +63,4 @@ static void as_naive(void) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("It holds, lists and counts what an array of bools holds", as_naive),
-    };
-    return cmocka_run_group_tests_name("bitmap", tests, NULL, NULL);
-}
+RUN_GROUP("bitmap", TEST("It holds, lists and counts what an array of bools holds", as_naive))

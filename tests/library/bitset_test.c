@@ -58,11 +58,7 @@ static void ones_are_counted(void) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("A union is the bitwise OR and leaves its source alone", union_is_or),
-        TEST("An intersection is the bitwise AND and leaves its source alone", intersection_is_and),
-        TEST("The ones of random sets of any length and address are counted", ones_are_counted),
-    };
-    return cmocka_run_group_tests_name("bitset", tests, NULL, NULL);
-}
+RUN_GROUP("bitset", TEST("A union is the bitwise OR and leaves its source alone", union_is_or),
+          TEST("An intersection is the bitwise AND and leaves its source alone",
+               intersection_is_and),
+          TEST("The ones of random sets of any length and address are counted", ones_are_counted))

@@ -164,13 +164,8 @@ static void largest_of_each_format(void) {
     assert_memory_equal(problem, "has layout blocked, which Spark does not know", 45);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("The list of layouts fits in any room", list_of_names),
-        TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
-        TEST("Rounded functions are those of the C library", rounded_functions),
-        TEST("Rounded arithmetic at its ends", rounded_edges),
-        TEST("The largest filters that the formats can have", largest_of_each_format),
-    };
-    return cmocka_run_group_tests_name("foreign", tests, NULL, NULL);
-}
+RUN_GROUP("foreign", TEST("The list of layouts fits in any room", list_of_names),
+          TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
+          TEST("Rounded functions are those of the C library", rounded_functions),
+          TEST("Rounded arithmetic at its ends", rounded_edges),
+          TEST("The largest filters that the formats can have", largest_of_each_format))

@@ -182,15 +182,11 @@ static void failures(void) {
     free(words);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("There is a filter of any number of keys, and it holds them", every_number_of_keys),
-        TEST("Chosen keys are given up after 64 seeds, and found one for under a salt",
-             chosen_keys),
-        TEST("Sizes grow with the keys and stay small", sizes),
-        TEST("A payload of any bytes may be asked and is never left", any_payload),
-        TEST("Building may fail at any allocation and stop at any question", failures),
-        TEST("Building takes at most 24 bytes a key", little_memory),
-    };
-    return cmocka_run_group_tests_name("fuse", tests, NULL, NULL);
-}
+RUN_GROUP("fuse",
+          TEST("There is a filter of any number of keys, and it holds them", every_number_of_keys),
+          TEST("Chosen keys are given up after 64 seeds, and found one for under a salt",
+               chosen_keys),
+          TEST("Sizes grow with the keys and stay small", sizes),
+          TEST("A payload of any bytes may be asked and is never left", any_payload),
+          TEST("Building may fail at any allocation and stop at any question", failures),
+          TEST("Building takes at most 24 bytes a key", little_memory))

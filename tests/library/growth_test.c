@@ -184,14 +184,9 @@ static void keys_are_bounded_by_ones(void) {
     assert_true(bloom_keys_are_possible(&counted, 99, 13));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("Layers are those of the page", layers_are_those_of_the_page),
-        TEST("Chunks cover the blocks of every layer", chunks_cover_the_blocks),
-        TEST("Capacities double and rates add up to that of the table", rates_add_up),
-        TEST("Tables that cannot be are refused", what_cannot_be),
-        TEST("Chunks are full at their share", chunks_are_full_at_their_share),
-        TEST("Keys are bounded by ones", keys_are_bounded_by_ones),
-    };
-    return cmocka_run_group_tests_name("growth", tests, NULL, NULL);
-}
+RUN_GROUP("growth", TEST("Layers are those of the page", layers_are_those_of_the_page),
+          TEST("Chunks cover the blocks of every layer", chunks_cover_the_blocks),
+          TEST("Capacities double and rates add up to that of the table", rates_add_up),
+          TEST("Tables that cannot be are refused", what_cannot_be),
+          TEST("Chunks are full at their share", chunks_are_full_at_their_share),
+          TEST("Keys are bounded by ones", keys_are_bounded_by_ones))

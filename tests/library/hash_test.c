@@ -51,12 +51,8 @@ static void every_length_and_alignment(void) {
             }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("The independent implementation has the published verification value",
-             verification_value),
-        TEST("Every length from 0 to 300 at every alignment hashes as published",
-             every_length_and_alignment),
-    };
-    return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
-}
+RUN_GROUP("hash",
+          TEST("The independent implementation has the published verification value",
+               verification_value),
+          TEST("Every length from 0 to 300 at every alignment hashes as published",
+               every_length_and_alignment))

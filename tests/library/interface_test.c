@@ -570,25 +570,20 @@ static void refusals(void) {
     sqlite_bloom_filter_close(other);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("The release is that of the header", the_release),
-        TEST("A view is on the bytes themselves, at any address", views),
-        TEST("Keys have their types", types_of_keys),
-        TEST("A filter applies its key rule", key_rules),
-        TEST("A key rule takes a real as SQLite writes it", real_keys_by_rule),
-        TEST("Keys are taken out of a filter that counts", removal),
-        TEST("Filters are united and intersected", merges),
-        TEST("Bits tell how many keys there are", estimates),
-        TEST("A builder makes the filter for its distinct keys", building),
-        TEST("A builder makes sets of numbers", building_of_numbers),
-        TEST("Keys chosen against layout fuse need a salt", building_of_chosen_keys),
-        TEST("Many keys are added and asked in one call", many_keys),
-        TEST("Filters of other systems are read and written", exchange),
-        TEST("Memory that fails loses nothing", memory_failures),
-        TEST("A builder that could not finish has its keys", unfinished_builders),
-        TEST("A filter beyond all memory is refused", huge_filters),
-        TEST("What is refused says why", refusals),
-    };
-    return cmocka_run_group_tests_name("interface", tests, NULL, NULL);
-}
+RUN_GROUP("interface", TEST("The release is that of the header", the_release),
+          TEST("A view is on the bytes themselves, at any address", views),
+          TEST("Keys have their types", types_of_keys),
+          TEST("A filter applies its key rule", key_rules),
+          TEST("A key rule takes a real as SQLite writes it", real_keys_by_rule),
+          TEST("Keys are taken out of a filter that counts", removal),
+          TEST("Filters are united and intersected", merges),
+          TEST("Bits tell how many keys there are", estimates),
+          TEST("A builder makes the filter for its distinct keys", building),
+          TEST("A builder makes sets of numbers", building_of_numbers),
+          TEST("Keys chosen against layout fuse need a salt", building_of_chosen_keys),
+          TEST("Many keys are added and asked in one call", many_keys),
+          TEST("Filters of other systems are read and written", exchange),
+          TEST("Memory that fails loses nothing", memory_failures),
+          TEST("A builder that could not finish has its keys", unfinished_builders),
+          TEST("A filter beyond all memory is refused", huge_filters),
+          TEST("What is refused says why", refusals))

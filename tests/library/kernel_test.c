@@ -243,16 +243,13 @@ static void any_first_call(void) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        /* First: it needs a process in which no kernel has been chosen. */
-        TEST("Whichever function of the layout is called first, it chooses a kernel that is right",
-             any_first_call),
-        TEST("Kernels run on the processors that have their instructions",
-             kernels_are_those_of_the_processor),
-        TEST("Every kernel adds and checks batches of every length, bit for bit", batches),
-        TEST("Every kernel of counting looks at exactly the right counters", counting),
-        TEST("Every kernel of parquet looks at exactly the right bits", parquet),
-    };
-    return cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
-}
+RUN_GROUP(
+    "kernel",
+    /* First: it needs a process in which no kernel has been chosen. */
+    TEST("Whichever function of the layout is called first, it chooses a kernel that is right",
+         any_first_call),
+    TEST("Kernels run on the processors that have their instructions",
+         kernels_are_those_of_the_processor),
+    TEST("Every kernel adds and checks batches of every length, bit for bit", batches),
+    TEST("Every kernel of counting looks at exactly the right counters", counting),
+    TEST("Every kernel of parquet looks at exactly the right bits", parquet))

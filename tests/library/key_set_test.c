@@ -369,16 +369,12 @@ static void allocations_fail(void) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("Keys that are alike in anything are counted exactly", families_are_counted),
-        TEST("Random mixtures of new and repeated keys are counted exactly", random_mixtures),
-        TEST("Keys of four words differ when any word does", keys_of_four_words),
-        TEST("Keys take a bounded amount of memory, repeated ones none", memory_is_bounded),
-        TEST("A few keys take one small allocation", few_keys_take_few_bytes),
-        TEST("Chosen keys do not pile up", chosen_keys_do_not_pile_up),
-        TEST("A set of hashes is sorted and distinct", sorted_hashes),
-        TEST("Allocations may fail, and nothing is lost or leaked", allocations_fail),
-    };
-    return cmocka_run_group_tests_name("key_set", tests, NULL, NULL);
-}
+RUN_GROUP("key_set",
+          TEST("Keys that are alike in anything are counted exactly", families_are_counted),
+          TEST("Random mixtures of new and repeated keys are counted exactly", random_mixtures),
+          TEST("Keys of four words differ when any word does", keys_of_four_words),
+          TEST("Keys take a bounded amount of memory, repeated ones none", memory_is_bounded),
+          TEST("A few keys take one small allocation", few_keys_take_few_bytes),
+          TEST("Chosen keys do not pile up", chosen_keys_do_not_pile_up),
+          TEST("A set of hashes is sorted and distinct", sorted_hashes),
+          TEST("Allocations may fail, and nothing is lost or leaked", allocations_fail))

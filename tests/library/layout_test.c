@@ -194,13 +194,9 @@ static void blocks_apart(void) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("Any number of keys at any address is added and checked", any_number_at_any_address),
-        TEST("A counter of zero stays", a_counter_at_zero_stays),
-        TEST("A union adds counters up to fifteen", union_adds_counters),
-        TEST("An empty filter has no keys, a full one infinitely many", estimates_at_the_ends),
-        TEST("Blocks kept apart are those of the whole", blocks_apart),
-    };
-    return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
-}
+RUN_GROUP("layout",
+          TEST("Any number of keys at any address is added and checked", any_number_at_any_address),
+          TEST("A counter of zero stays", a_counter_at_zero_stays),
+          TEST("A union adds counters up to fifteen", union_adds_counters),
+          TEST("An empty filter has no keys, a full one infinitely many", estimates_at_the_ends),
+          TEST("Blocks kept apart are those of the whole", blocks_apart))

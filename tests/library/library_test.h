@@ -23,6 +23,13 @@ static inline void call_test(void **state) {
     test->run();
 }
 
+/* The program that runs a group of tests, the rows that follow its name. */
+#define RUN_GROUP(name, ...)                                                                       \
+    int main(void) {                                                                               \
+        const struct CMUnitTest tests[] = {__VA_ARGS__};                                           \
+        return cmocka_run_group_tests_name(name, tests, NULL, NULL);                               \
+    }
+
 /* Rows of a group of tests: what holds, as a sentence, and the function that shows it; RUN_BY with
  * what runs the function, and what is done before and after. */
 #define TEST(sentence, function) RUN_BY(call_test, NULL, NULL, sentence, function)

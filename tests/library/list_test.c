@@ -144,11 +144,7 @@ static void many_fields(void) {
     free(bytes);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
-        TEST("A quarter of a megabyte of anything takes linear time", long_lists),
-        TEST("Lines of many fields take linear time", many_fields),
-    };
-    return cmocka_run_group_tests_name("list", tests, NULL, NULL);
-}
+RUN_GROUP("list",
+          TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
+          TEST("A quarter of a megabyte of anything takes linear time", long_lists),
+          TEST("Lines of many fields take linear time", many_fields))

@@ -97,11 +97,6 @@ static void with_two_bytes(void) {
     in_locale("ps_AF.UTF-8", "ps_AF", "1\u066b5");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("Numbers have a point", as_the_program_begins),
-        TEST("Numbers have a point where the locale has a comma", with_a_comma),
-        TEST("Numbers have a point where the locale has two bytes for it", with_two_bytes),
-    };
-    return cmocka_run_group_tests_name("number", tests, NULL, NULL);
-}
+RUN_GROUP("number", TEST("Numbers have a point", as_the_program_begins),
+          TEST("Numbers have a point where the locale has a comma", with_a_comma),
+          TEST("Numbers have a point where the locale has two bytes for it", with_two_bytes))

@@ -94,13 +94,8 @@ static void memory_is_little_endian(void) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("The 128-bit product of known numbers is right", known_products),
-        TEST("The 128-bit product of random numbers is the compiler's", random_products),
-        TEST("Bytes are swapped, bits are counted", bytes_and_bits),
-        TEST("The logarithm steps up at each power of two", logarithm),
-        TEST("Words in memory are little-endian at any address", memory_is_little_endian),
-    };
-    return cmocka_run_group_tests_name("portable", tests, NULL, NULL);
-}
+RUN_GROUP("portable", TEST("The 128-bit product of known numbers is right", known_products),
+          TEST("The 128-bit product of random numbers is the compiler's", random_products),
+          TEST("Bytes are swapped, bits are counted", bytes_and_bits),
+          TEST("The logarithm steps up at each power of two", logarithm),
+          TEST("Words in memory are little-endian at any address", memory_is_little_endian))

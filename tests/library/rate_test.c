@@ -167,11 +167,6 @@ static void fuse_is_predicted(void) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("Blocked keeps every rate for one to a million keys", blocked_keeps_rates),
-        TEST("Classic has the rate that its formula predicts within 2 %", classic_is_predicted),
-        TEST("Fuse has the rate 2^-w for any number of keys", fuse_is_predicted),
-    };
-    return cmocka_run_group_tests_name("rate", tests, NULL, NULL);
-}
+RUN_GROUP("rate", TEST("Blocked keeps every rate for one to a million keys", blocked_keeps_rates),
+          TEST("Classic has the rate that its formula predicts within 2 %", classic_is_predicted),
+          TEST("Fuse has the rate 2^-w for any number of keys", fuse_is_predicted))

@@ -349,16 +349,11 @@ static void megabytes(void) {
     free(bytes);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST("Names beyond ASCII are read as browsers read them", names),
-        TEST("A name beyond ASCII that DNS cannot hold has no key", labels_at_their_longest),
-        TEST("Hosts: IPv6 addresses, and full-width signs that Chromium takes for others", hosts),
-        TEST("Zero bytes are bytes like others", bytes_that_end_strings),
-        TEST("Every byte is told apart at every place", each_byte_at_each_place),
-        TEST("Dots and double slashes are found at every place", dots_at_each_place),
-        TEST("Every key is canonical and there once, whatever the bytes", random_bytes),
-        TEST("A megabyte of anything takes linear time", megabytes),
-    };
-    return cmocka_run_group_tests_name("url", tests, NULL, NULL);
-}
+RUN_GROUP("url", TEST("Names beyond ASCII are read as browsers read them", names),
+          TEST("A name beyond ASCII that DNS cannot hold has no key", labels_at_their_longest),
+          TEST("Hosts: IPv6 addresses, and full-width signs that Chromium takes for others", hosts),
+          TEST("Zero bytes are bytes like others", bytes_that_end_strings),
+          TEST("Every byte is told apart at every place", each_byte_at_each_place),
+          TEST("Dots and double slashes are found at every place", dots_at_each_place),
+          TEST("Every key is canonical and there once, whatever the bytes", random_bytes),
+          TEST("A megabyte of anything takes linear time", megabytes))

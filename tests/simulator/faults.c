@@ -1,24 +1,19 @@
 /* What makes a statement fail in the middle, after which the connection goes on. */
+#include "../faults/failing_memory.h"
 #include "disk.h"
 #include "simulator.h"
 
 #include <string.h>
 
-static sqlite3_mem_methods original;
 static enum fault armed;
 static unsigned countdown; /* 0: nothing is to fail */
 static bool met;
 
 static bool fails(void) {
-    if (countdown == 0)
+    if (countdown == 0 || --countdown > 0)
         return false;
-    if (countdown > 1) {
-        countdown--;
-        return false;
-    }
     met = true;
-    if (armed != FAULT_ALLOCATIONS)
-        countdown = 0;
+    countdown = armed == FAULT_ALLOCATIONS;
     return true;
 }
 
@@ -26,22 +21,8 @@ static bool allocation_fails(void) {
     return (armed == FAULT_ALLOCATION || armed == FAULT_ALLOCATIONS) && fails();
 }
 
-static void *failing_malloc(int bytes) {
-    return allocation_fails() ? NULL : original.xMalloc(bytes);
-}
-
-static void *failing_realloc(void *memory, int bytes) {
-    return allocation_fails() ? NULL : original.xRealloc(memory, bytes);
-}
-
 void faults_install(void) {
-    sqlite3_mem_methods failing;
-    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &original);
-    failing = original;
-    failing.xMalloc = failing_malloc;
-    failing.xRealloc = failing_realloc;
-    sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
-    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* else small allocations would not come by */
+    install_failing_memory();
 }
 
 /* Denies what concerns shadow tables, which the extension runs itself, and pragmas. */

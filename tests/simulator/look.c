@@ -151,10 +151,11 @@ static void compare(const struct raw *raw, const struct answers *answers, const 
         expect(answers->found[i] == raw_has(raw, key), "%s: key %u is said to be %s", where, key,
                answers->found[i] ? "in" : "not in");
     }
-    expect(!answers->has_info || ((uint64_t)answers->chunks == raw_rows(raw) &&
-                                  (uint64_t)answers->counted == raw_keys(raw)),
+    const struct raw_size size = raw_size(raw);
+    expect(!answers->has_info ||
+               ((uint64_t)answers->chunks == size.rows && (uint64_t)answers->counted == size.keys),
            "%s: info has %lld chunks and %lld keys, not %llu and %llu", where, answers->chunks,
-           answers->counted, (unsigned long long)raw_rows(raw), (unsigned long long)raw_keys(raw));
+           answers->counted, (unsigned long long)size.rows, (unsigned long long)size.keys);
     if (answers->queried_filter)
         compare_filter(raw, answers, where);
 }

@@ -287,22 +287,15 @@ void raw_rotate(struct raw *raw) {
 
 /* ---- Comparing ---- */
 
-uint64_t raw_rows(const struct raw *raw) {
-    uint64_t rows = 0;
+struct raw_size raw_size(const struct raw *raw) {
+    struct raw_size size = {0, 0};
     for (unsigned age = 0; age < AGES_MOST; age++)
         for (unsigned i = 0; i < raw->generations[age].layer_count; i++)
-            for (uint64_t c = 0; c < raw->generations[age].layers[i].form.chunks; c++)
-                rows += raw->generations[age].layers[i].chunks[c].exists;
-    return rows;
-}
-
-uint64_t raw_keys(const struct raw *raw) {
-    uint64_t keys = 0;
-    for (unsigned age = 0; age < AGES_MOST; age++)
-        for (unsigned i = 0; i < raw->generations[age].layer_count; i++)
-            for (uint64_t c = 0; c < raw->generations[age].layers[i].form.chunks; c++)
-                keys += raw->generations[age].layers[i].chunks[c].keys;
-    return keys;
+            for (uint64_t c = 0; c < raw->generations[age].layers[i].form.chunks; c++) {
+                size.rows += raw->generations[age].layers[i].chunks[c].exists;
+                size.keys += raw->generations[age].layers[i].chunks[c].keys;
+            }
+    return size;
 }
 
 static bool same_layer(const struct raw_layer *a, const struct raw_layer *b, bool estimated) {
@@ -316,7 +309,7 @@ static bool same_layer(const struct raw_layer *a, const struct raw_layer *b, boo
 }
 
 bool raw_same(const struct raw *raw, const struct raw *other, bool estimated) {
-    if (raw->newest != other->newest || raw_rows(raw) != raw_rows(other))
+    if (raw->newest != other->newest || raw_size(raw).rows != raw_size(other).rows)
         return false;
     for (unsigned age = 0; age < AGES_MOST; age++) {
         const struct raw_generation *a = &raw->generations[age], *b = &other->generations[age];

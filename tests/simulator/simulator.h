@@ -271,8 +271,9 @@ void raw_copy(struct raw *copy, const struct raw *raw);
 void raw_clear(struct raw *raw);
 
 /* Rows of chunks, and the keys that they count; of all generations. */
-uint64_t raw_rows(const struct raw *raw);
-uint64_t raw_keys(const struct raw *raw);
+struct raw_size {
+    uint64_t rows, keys;
+} raw_size(const struct raw *raw);
 
 /* Whether a key is found in the generation of that age; in any, as a table must answer. */
 bool raw_has_at(const struct raw *raw, unsigned key, unsigned age);

@@ -58,7 +58,7 @@ static void compare_done(const struct attempt *attempt, const struct raw *rows, 
     for (unsigned key = 0; key < UNIVERSE; key++)
         found = found && (!keys_have(&attempt->keys, key) || raw_has_at(rows, key, 0));
     expect(found && raw_contains(rows, &attempt->before) &&
-               raw_keys(rows) <= raw_keys(&attempt->before) + keys_count(&attempt->keys),
+               raw_size(rows).keys <= raw_size(&attempt->before).keys + keys_count(&attempt->keys),
            "%s: keys were lost, or too many counted", name);
 }
 
@@ -199,7 +199,7 @@ void step_add_all(struct connection *connection) {
             attempt.may_refuse = true;
         }
     if (attempt.after.closings > 0 ||
-        raw_keys(&attempt.before) + keys_count(&attempt.keys) >= attempt.options.capacity) {
+        raw_size(&attempt.before).keys + keys_count(&attempt.keys) >= attempt.options.capacity) {
         attempt.in_any_order = true;
         attempt.may_refuse = attempt.options.mode == BLOOM_GROWTH_ERROR;
     }

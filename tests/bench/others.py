@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""What people wait for, beside what they use without a filter.
+
+    others.py LIBRARY BUILD
+
+prints Markdown: nanoseconds of processor time a key, and the ratio to the first way. A million URLs
+of 60 to 80 bytes, filters at 1 %; each way that writes gets a new file in the folder BUILD. Ways
+take turns; times are medians, ratios those within one turn. All run in one thread. A tenth of the
+rows of a scan is found, and half of what is asked for one by one.
+"""
+import functools
+import hashlib
+import importlib.metadata
+import itertools
+import json
+import pathlib
+import shutil
+import sqlite3
+import statistics
+import sys
+import time
+
+import adblock
+import duckdb
+import fastbloom_rs
+import lmdb
+import numpy
+import rbloom
+
+from report import table, thousands
+
+PEERS = ("rbloom", "fastbloom-rs", "adblock", "duckdb", "lmdb", "numpy")
+KEYS, VISITS, ASKED, MANY = 1_000_000, 2_000_000, 20_000, 10_000_000
+ORDINARY = "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
+FILTER = "CREATE VIRTUAL TABLE t USING bloom(capacity={}, growth=off);"
+ONE = "SELECT 1 FROM t WHERE key = ?"
+LIST = "SELECT bloom_agg(key, NULL, 0.01, 'key=url') FROM bloom_list(?)"
+FORMS = {"hosts": "0.0.0.0 {}\n", "names": "{}\n", "Adblock": "||{}^\n"}
+
+
+def url_of(number):
+    digest = hashlib.sha1(str(number).encode()).hexdigest()
+    return f"https://www.{digest[:13]}.example.org/articles/{digest[13:26 + number % 21]}"
+
+
+def section(heading, keys, ways, turns=5, found=None):
+    """ways: functions by their names. found: what each returns, filters up to a tenth more."""
+    times = []
+    for _ in range(turns):
+        times.append([])
+        for name, way in ways.items():
+            start = time.process_time()
+            result = way()
+            times[-1].append((time.process_time() - start) * 1e9 / keys)
+            assert found is None or found <= result <= 1.1 * found, (name, result)
+    print(f"\n## {heading}\n")
+    print("\n".join(table(["way", "ns a key", "ratio"], [
+        (name, thousands(round(statistics.median(turn[i] for turn in times))),
+         f"{statistics.median(turn[i] / turn[0] for turn in times):.2f}")
+        for i, name in enumerate(ways)])), flush=True)
+
+
+def rbloom_of(keys):
+    made = rbloom.Bloom(KEYS, 0.01)
+    made.update(keys)
+    return made
+
+
+def fastbloom_of(keys):
+    made = fastbloom_rs.FilterBuilder(KEYS, 0.01).build_bloom_filter()
+    made.add_str_batch(keys)
+    return made
+
+
+def value(database, query, *bindings):
+    return (database.execute(query, bindings).fetchone() or [0])[0]
+
+
+def main(library, build):
+    build = pathlib.Path(build, "others").resolve()
+    shutil.rmtree(build, ignore_errors=True)
+    shutil.copytree("ext/packages/python/sqlite_bloom", build / "sqlite_bloom")
+    shutil.copy(library, build / "sqlite_bloom")
+    sys.path.insert(0, str(build))
+    bloom = importlib.import_module("sqlite_bloom")
+    print("- versions:", ", ".join([f"{name} {importlib.metadata.version(name)}" for name in PEERS]
+                                   + [f"SQLite {sqlite3.sqlite_version} in Python"]))
+    fresh = (str(build / str(number)) for number in itertools.count())
+
+    def adblock_of(text):
+        rules = adblock.FilterSet()
+        rules.add_filter_list(text, "hosts")
+        return adblock.Engine(rules)
+
+    def database(script=""):
+        made = sqlite3.connect(next(fresh), isolation_level=None)
+        bloom.load(made)
+        made.executescript("PRAGMA journal_mode=WAL; PRAGMA cache_size=-2000000;" + script)
+        return made
+
+    def rows_of(script, keys):
+        made = database(f"{script} BEGIN")
+        made.executemany("INSERT INTO t VALUES(?)", zip(keys))
+        made.execute("COMMIT")
+        return made
+
+    def duck(script):
+        made = duckdb.connect(next(fresh), config={"threads": 1})
+        made.execute(script)
+        return made
+
+    def lmdb_of(keys):
+        made = lmdb.open(next(fresh), map_size=2**32, sync=False)
+        with made.begin(write=True) as transaction, transaction.cursor() as cursor:
+            cursor.putmulti((key.encode(), b"") for key in keys)
+        return made.begin()
+
+    urls = [url_of(i) for i in range(KEYS)]
+    section("Keys of a Python program", KEYS, {
+        "`sqlite_bloom.build(urls)`": lambda: bloom.build(urls),
+        "`sqlite_bloom.build(range(n))`": lambda: bloom.build(range(KEYS)),
+        "`sqlite_bloom.build`, array of numpy": lambda: bloom.build(numpy.arange(KEYS)),
+        "`sqlite_bloom.add_all`, filter table": lambda: bloom.add_all(
+            database(FILTER.format(KEYS)), "t", urls),
+        "rbloom": lambda: rbloom_of(urls),
+        "fastbloom-rs, `add_str_batch`": lambda: fastbloom_of(urls),
+        "LMDB, `putmulti`": lambda: lmdb_of(urls),
+        "SQLite, `executemany`, WITHOUT ROWID": lambda: rows_of(ORDINARY, urls)})
+
+    texts = {name: "".join(form.format(url.split("/")[2]) for url in urls)
+             for name, form in FORMS.items()}
+    (build / "hosts").write_text(texts["hosts"])
+    section("A block list of a million hosts", KEYS, {
+        **{f"`bloom_agg` of `bloom_list`, {name}": functools.partial(value, database(), LIST, text)
+           for name, text in texts.items()},
+        "adblock, hosts": lambda: adblock_of(texts["hosts"]),
+        "SQLite, `executemany` of split lines, WITHOUT ROWID": lambda: rows_of(
+            ORDINARY, [line.split()[1] for line in texts["hosts"].splitlines()]),
+        "DuckDB, `read_csv` into a table": lambda: duck(
+            f"CREATE TABLE t AS FROM read_csv('{build}/hosts', delim=' ', header=false)")})
+
+    lines, array = "\n".join(urls), json.dumps(urls)
+    section("Lines of a text", KEYS, {
+        "`bloom_agg` of `bloom_lines`": lambda: value(
+            database(), "SELECT bloom_agg(text) FROM bloom_lines(?)", lines),
+        "`bloom_agg` of `json_each`": lambda: value(
+            database(), "SELECT bloom_agg(value) FROM json_each(?)", array)})
+
+    visits = [url_of(i // 2 if i % 10 == 0 else VISITS + i) for i in range(VISITS)]
+    stored, ducks, blooms = rows_of(ORDINARY, urls), duck(""), rbloom_of(urls)
+    stored.executescript("CREATE TABLE filters AS SELECT bloom_agg(key) AS f FROM t;"
+                         "CREATE TABLE visits(url); BEGIN")
+    stored.executemany("INSERT INTO visits VALUES(?)", zip(visits))
+    stored.execute("COMMIT")
+    for name, keys in (("t(key)", urls), ("visits(url)", visits)):
+        (build / name).write_text("\n".join(keys))
+        ducks.execute(f"CREATE TABLE {name} AS FROM read_csv('{build}/{name}', header=false,"
+                      " delim='|')")
+    scan = "SELECT count(*) FROM visits WHERE url IN (SELECT key FROM t)"
+    section("A scan of two million rows", VISITS, {
+        "`bloom_check` of a pinned filter": lambda: value(
+            stored, "SELECT count(*) FROM visits"
+            " WHERE bloom_check((SELECT bloom_pin(f) FROM filters), url)"),
+        "SQLite, `IN` a table WITHOUT ROWID": lambda: value(stored, scan),
+        "DuckDB, `IN` a table": lambda: value(ducks, scan),
+        "rbloom, for every row": lambda: sum(
+            url in blooms for url, in stored.execute("SELECT url FROM visits"))},
+        found=VISITS // 10)
+
+    asked = [url_of(i if i % 2 == 0 else VISITS + i) for i in range(ASKED)]
+    seen, fastbloom, transaction = database(FILTER.format(KEYS)), fastbloom_of(urls), lmdb_of(urls)
+    bloom.add_all(seen, "t", urls)
+    seen.execute("BEGIN")
+    filter_, engine = value(stored, "SELECT f FROM filters"), adblock_of(texts["hosts"])
+    ducks.execute("ALTER TABLE t ADD PRIMARY KEY (key)")
+
+    def each(check):
+        return lambda: sum(bool(check(url)) for url in asked)
+
+    section("One key a call of Python", ASKED, {
+        "filter table": each(lambda url: value(seen, ONE, url)),
+        "`bloom_check` of a bound filter": each(
+            lambda url: value(stored, "SELECT bloom_check(?, ?)", filter_, url)),
+        "SQLite, WITHOUT ROWID": each(lambda url: value(stored, ONE, url)),
+        "DuckDB, primary key": each(lambda url: value(ducks, ONE, url)),
+        "LMDB": each(lambda url: transaction.get(url.encode()) is not None),
+        "rbloom": each(blooms.__contains__),
+        "fastbloom-rs": each(fastbloom.contains_str),
+        "adblock": each(lambda url: engine.check_network_urls(
+            url, "https://page.example/", "script").matched)}, found=ASKED // 2)
+
+    stored.executescript("CREATE TABLE urls AS SELECT key FROM t ORDER BY random(); DROP TABLE t")
+
+    def fill(make, insert):
+        stored.executescript(f"{make} BEGIN; {insert} FROM urls; COMMIT; DROP TABLE t")
+
+    make, add = FILTER.format(KEYS), "INSERT INTO t(t, key) SELECT"
+    section("Rows of another table", KEYS, {
+        "filter table, INSERT": lambda: fill(make, "INSERT INTO t(key) SELECT key"),
+        "filter table, `'add_all'`": lambda: fill(make, f"{add} 'add_all', bloom_hashes(key)"),
+        "filter table, `'merge'`": lambda: fill(make, f"{add} 'merge', bloom_agg(key, {KEYS})"),
+        "a table WITHOUT ROWID": lambda: fill(ORDINARY, "INSERT INTO t SELECT key")})
+
+    def batches(size):
+        made = database(FILTER.format(MANY))
+        for first in range(0, MANY, size):
+            made.execute(f"{add} 'add_all', bloom_hashes(i) FROM (WITH RECURSIVE n(i) AS (VALUES(?)"
+                         " UNION ALL SELECT i + 1 FROM n LIMIT ?) SELECT i FROM n)", (first, size))
+
+    section("Ten million keys by `'add_all'`", MANY, {
+        f"{thousands(size)} a statement": functools.partial(batches, size)
+        for size in (MANY, MANY // 10, MANY // 100, MANY // 1000)}, turns=1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
