@@ -29,6 +29,7 @@ struct report {
 };
 
 /* Writes "FUNCTION: " and a formatted sentence, and returns status. */
+BLOOM_FORMAT(3, 4)
 static int report_fail(const struct report *report, int status, const char *format, ...) {
     if (report->problem != NULL) {
         int used = snprintf(report->problem, SQLITE_BLOOM_PROBLEM_SIZE, "%s: ", report->function);

@@ -27,7 +27,7 @@ import lmdb
 import numpy
 import rbloom
 
-from report import table, thousands
+from report import table
 
 PEERS = ("rbloom", "fastbloom-rs", "adblock", "duckdb", "lmdb", "numpy")
 KEYS, VISITS, ASKED, MANY = 1_000_000, 2_000_000, 20_000, 10_000_000
@@ -55,7 +55,7 @@ def section(heading, keys, ways, turns=5, found=None):
             assert found is None or found <= result <= 1.1 * found, (name, result)
     print(f"\n## {heading}\n")
     print("\n".join(table(["way", "ns a key", "ratio"], [
-        (name, thousands(round(statistics.median(turn[i] for turn in times))),
+        (name, f"{statistics.median(turn[i] for turn in times):,.0f}",
          f"{statistics.median(turn[i] / turn[0] for turn in times):.2f}")
         for i, name in enumerate(ways)])), flush=True)
 
@@ -105,9 +105,7 @@ def main(library, build):
         return made
 
     def duck(script):
-        made = duckdb.connect(next(fresh), config={"threads": 1})
-        made.execute(script)
-        return made
+        return duckdb.connect(next(fresh), config={"threads": 1}).execute(script)
 
     def lmdb_of(keys):
         made = lmdb.open(next(fresh), map_size=2**32, sync=False)
@@ -122,7 +120,7 @@ def main(library, build):
         "`sqlite_bloom.build`, array of numpy": lambda: bloom.build(numpy.arange(KEYS)),
         "`sqlite_bloom.add_all`, filter table": lambda: bloom.add_all(
             database(FILTER.format(KEYS)), "t", urls),
-        "rbloom": lambda: rbloom_of(urls),
+        "rbloom, `update`": lambda: rbloom_of(urls),
         "fastbloom-rs, `add_str_batch`": lambda: fastbloom_of(urls),
         "LMDB, `putmulti`": lambda: lmdb_of(urls),
         "SQLite, `executemany`, WITHOUT ROWID": lambda: rows_of(ORDINARY, urls)})
@@ -141,13 +139,12 @@ def main(library, build):
 
     lines, array = "\n".join(urls), json.dumps(urls)
     section("Lines of a text", KEYS, {
-        "`bloom_agg` of `bloom_lines`": lambda: value(
-            database(), "SELECT bloom_agg(text) FROM bloom_lines(?)", lines),
-        "`bloom_agg` of `json_each`": lambda: value(
-            database(), "SELECT bloom_agg(value) FROM json_each(?)", array)})
+        f"`bloom_agg` of `{name}`": functools.partial(
+            value, database(), f"SELECT bloom_agg({column}) FROM {name}(?)", text)
+        for name, column, text in (("bloom_lines", "text", lines), ("json_each", "value", array))})
 
     visits = [url_of(i // 2 if i % 10 == 0 else VISITS + i) for i in range(VISITS)]
-    stored, ducks, blooms = rows_of(ORDINARY, urls), duck(""), rbloom_of(urls)
+    stored, ducks, blooms = rows_of(ORDINARY, urls), duck("SELECT 1"), rbloom_of(urls)
     stored.executescript("CREATE TABLE filters AS SELECT bloom_agg(key) AS f FROM t;"
                          "CREATE TABLE visits(url); BEGIN")
     stored.executemany("INSERT INTO visits VALUES(?)", zip(visits))
@@ -208,7 +205,7 @@ def main(library, build):
                          " UNION ALL SELECT i + 1 FROM n LIMIT ?) SELECT i FROM n)", (first, size))
 
     section("Ten million keys by `'add_all'`", MANY, {
-        f"{thousands(size)} a statement": functools.partial(batches, size)
+        f"{size:,} a statement": functools.partial(batches, size)
         for size in (MANY, MANY // 10, MANY // 100, MANY // 1000)}, turns=1)
 
 

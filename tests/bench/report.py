@@ -119,10 +119,6 @@ def write_csv(path, heads, rows):
         writer.writerows(rows)
 
 
-def thousands(number):
-    return f"{number:,}"
-
-
 def predicted_rate(layout, hashes, bits_per_key):
     if layout == "classic":
         return (1 - math.exp(-hashes / bits_per_key)) ** hashes
@@ -171,7 +167,7 @@ def time_table(values, sizes, filters):
         rows.append([operation,
                      f"libbloom{' one by one' if single != operation else ''} / blocked",
                      *(f"**{ratio:.1f} x**" for ratio in ratios)])
-    return table(["ns per key", "filter", *map(thousands, sizes)], rows)
+    return table(["ns per key", "filter", *map("{:,}".format, sizes)], rows)
 
 
 def floor_page(values):
@@ -189,7 +185,7 @@ def floor_page(values):
         "## The rate that was asked for, and the rate measured", "",
         "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01"
         " percentage points (one standard deviation).", "",
-        *table(["filter", "bits per key", *map(thousands, sizes)], [
+        *table(["filter", "bits per key", *map("{:,}".format, sizes)], [
             [name, f"{values[sizes[-1], name, 'bits per key']:.2f}",
              *(f"{values[size, name, 'rate']:.3%}" for size in sizes)] for name in filters]), "",
         "![rate against fill](rate_by_fill.svg)", "",

@@ -29,7 +29,7 @@ import time
 
 import apsw
 
-from report import machine_state, open_database, table, thousands, url_of, write_csv, write_lines
+from report import machine_state, open_database, table, url_of, write_csv, write_lines
 
 TURNS = 7
 SECONDS_ENOUGH = 20       # for one case; it runs at least once
@@ -102,7 +102,7 @@ class Bench:
         index = "CREATE UNIQUE INDEX exact ON bad(url)"
         calls = (f"bloom_agg(url, {KEYS})", "bloom_agg(url)", "bloom_agg(url, NULL, 0.01, 'fuse')",
                  f"bloom_agg(url, {KEYS}, 0.01, 'classic')")
-        self.section(f"Building, {thousands(KEYS)} URLs", KEYS, [
+        self.section(f"Building, {KEYS:,} URLs", KEYS, [
             *((call, f"SELECT length({call}) FROM bad") for call in calls),
             ("CREATE UNIQUE INDEX", index)])
         before = self.used_bytes()
@@ -116,7 +116,7 @@ class Bench:
         filter_ = self.value(stored)
         self.filter_bytes = len(filter_)
         filtered = f"bloom_check({pinned('same')}, url)"
-        size = f"{thousands(KEYS)} URLs"
+        size = f"{KEYS:,} URLs"
         self.section("A scan with nothing to check", VISITS, [("url = 'x'", f"{count}url = 'x'")])
         self.section(f"A scan against {size}, copied for every row", FEW_VISITS, [
             ("bloom_check, (SELECT f ...)",
@@ -147,7 +147,7 @@ class Bench:
             self.run("REPLACE INTO filters "
                      "SELECT 'urls', bloom_agg(key, NULL, 0.0001, 'key=url') FROM url_list")
             results = self.section(
-                f"URLs of {length:.0f} bytes with {keys:.1f} keys, against {thousands(listed)}"
+                f"URLs of {length:.0f} bytes with {keys:.1f} keys, against {listed:,}"
                 " keys", scanned, [
                     ("bloom_check, key=url", f"{base}bloom_check({pinned('urls')}, url)"),
                     ("bloom_url", f"{base}bloom_url(url) = ''"),
@@ -162,7 +162,7 @@ class Bench:
         for heading, name, count, _, seconds, ratio in self.sections:
             if [f"**{heading}**", "", "", ""] not in rows:
                 rows.append([f"**{heading}**", "", "", ""])
-            rows.append([f"`{name}`", thousands(count), f"{seconds / count * 1e9:,.0f}",
+            rows.append([f"`{name}`", f"{count:,}", f"{seconds / count * 1e9:,.0f}",
                          f"{ratio:.2f}"])
         stem = pathlib.Path(results) / f"sql-{version}"
         write_csv(f"{stem}.csv", ["section", "case", "rows", "turns", "seconds",
@@ -179,7 +179,7 @@ class Bench:
             *table(["case", "rows", "ns per row", "ratio"], rows), "",
             "## Bytes of filter (p = 1 %) and exact index", "",
             *table(["URLs", "filter", "index", "index / filter"], [
-                [*map(thousands, (KEYS, self.filter_bytes, self.index_bytes)),
+                [*map("{:,}".format, (KEYS, self.filter_bytes, self.index_bytes)),
                  f"{self.index_bytes / self.filter_bytes:.1f}"]])])
 
 

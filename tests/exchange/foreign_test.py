@@ -376,7 +376,7 @@ def changed(data, at, form, *values):
 # it has: where they are put, and k and m as the message then has them (None: as they were).
 WRITE_TO = "Store exactly what BloomFilter.writeTo writes"
 OF_JAVA = ("are a serialised object of Java. Write the filter with BloomFilter.writeTo instead of "
-           "ObjectOutputStream"), bytes.fromhex("aced0005737200")
+           "ObjectOutputStream"), bytes.fromhex("aced0005")
 BEYOND = "are damaged: bits are set beyond the last of the filter. "
 DAMAGED = {
     "classic": ("Guava", WRITE_TO, [

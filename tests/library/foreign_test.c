@@ -82,6 +82,7 @@ static void rounded_edges(void) {
     assert_same(bloom_rounded_ceiling(tiny), 1, "2^-1074");
     assert_same(bloom_rounded_nearest(tiny), 0, "2^-1074");
     /* Half to even, both ways. */
+    assert_true(bloom_rounded_as_double(bloom_rounded_integer(UINT64_MAX)) == 0x1p64);
     assert_true(bloom_rounded_as_double(bloom_rounded_integer((UINT64_C(1) << 53) + 1)) == 0x1p53);
     assert_true(bloom_rounded_as_double(bloom_rounded_integer((UINT64_C(1) << 53) + 3)) ==
                 0x1p53 + 4);

@@ -505,6 +505,7 @@ static void refusals(void) {
     struct sqlite_bloom_builder *builder = new_builder(0.01, "fuse", NULL);
     filter_t *fuse = finished(builder);
     size_t added = 9, length = 0;
+    unsigned char found[4];
     sqlite_bloom_builder_close(builder);
 #define NEW(n, p, options) sqlite_bloom_filter_new(&filter, n, p, options, NULL, problem)
     refused(sqlite_bloom_filter_open(&filter, NULL, 0, NULL, problem), SQLITE_BLOOM_NOT_A_FILTER,
@@ -520,8 +521,8 @@ static void refusals(void) {
             "sqlite_bloom_filter_new: n is 18446744073709551615. Pass at most 1099511627776");
     refused(NEW(10, 0.5, "fuse"), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: cannot choose n for a filter of layout fuse. ");
-    refused(NEW(10, 0.5, "\xff"), SQLITE_BLOOM_REFUSED,
-            "sqlite_bloom_filter_new: layout is '\\xff'. Write one of 'blocked', ");
+    refused(NEW(10, 0.5, "%s\xff"), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: layout is '%s\\xff'. Write one of 'blocked', ");
     refused(sqlite_bloom_builder_open(&builder, 0.01, "", NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_builder_open: layout is ''. ");
     refused(sqlite_bloom_filter_add(url, text(""), problem), SQLITE_BLOOM_NO_KEY,
@@ -534,7 +535,9 @@ static void refusals(void) {
             "sqlite_bloom_filter_add: the key is -1, but the keys of layout bitmap are whole ");
     refused(sqlite_bloom_filter_add(bitmap, real(0.1234567890123456), problem), SQLITE_BLOOM_NO_KEY,
             "sqlite_bloom_filter_add: the key is 0.123456789012346, but ");
+    adds(bitmap, integer(0), 0);
     const struct sqlite_bloom_key keys[] = {text("a"), text("b"), typeless(), text("c")};
+    assert_true(sqlite_bloom_filter_check_many(bitmap, keys, 4, found) == 0);
     refused(sqlite_bloom_filter_add_many(blocked, keys, 4, &added, problem), SQLITE_BLOOM_NO_KEY,
             "sqlite_bloom_filter_add_many: the key is of type 0, but ");
     assert_int_equal(added, 2);
