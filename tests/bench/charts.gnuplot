@@ -1,8 +1,4 @@
-# Draws the charts of tests/bench/results from the CSV files beside them: rate_by_fill.svg, the
-# false-positive rate of a filter as it fills, measured and predicted; cost_by_size.svg, nanoseconds
-# per check and per add against the number of keys, hashes given, p = 1 %; space.svg, bits per key
-# against the rate; figures.svg, a filter in percent of what people have without it.
-# Run in that folder by tests/bench/run.sh.
+# Draws the charts of tests/bench/results from the CSV files beside them; run there by run.sh.
 set terminal svg size 720,480 font "sans-serif,13" background "#ffffff" dashlength 0.6
 set datafile separator ","
 set grid linecolor "#dddddd"

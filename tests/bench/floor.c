@@ -13,9 +13,8 @@
  * stretch before any goes on to the next. Small filters are filled several times. Checking, one key
  * at a time and 1024 a call ("bulk check"): nine times each contender in turn checks the same
  * million keys that are not in the filter, then as many (or all N, if fewer) of which half are in
- * it, at random; so that what else the machine does at the time strikes all alike. The time of a
- * key is the median over the stretches or turns. All memory has been touched before; hashes lie in
- * memory one after the other, as in a scan, and their bits at random. */
+ * it, at random. The time of a key is the median over the stretches or turns. All memory has been
+ * touched before; hashes lie in memory one after the other, as in a scan. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "keys.h"

@@ -9,9 +9,7 @@ beside an ordinary table of keys and times with an index on the times, from whic
 older than 24 hours is deleted. Both take the events of an hour in turn, 1000 to a transaction; WAL,
 synchronous=NORMAL, a page cache of 64 MB each, keys of 17 characters; of each event about one
 microsecond is Python's. What is printed sums up the second day, when both tables have their size;
-only the last column is of both days. A new event that the filter takes for an old one is not
-written. So it is taken for new when it is repeated after the generation that seemed to have it is
-gone.
+only the last column is of both days.
 """
 import array
 import pathlib

@@ -3,8 +3,7 @@
 
     sql_bench.py LIBRARY BUILD RESULTS
 
-It writes sql-VERSION.md and sql-VERSION.csv into the results, for the version of SQLite that apsw
-has. What it measures:
+writes sql-VERSION.md and sql-VERSION.csv into RESULTS, for the version of SQLite that apsw has:
 
 - building a set of ten million URLs: bloom_agg with and without n, and as fuse and classic,
   against CREATE UNIQUE INDEX; and the sizes of filter and index;
@@ -16,10 +15,9 @@ has. What it measures:
   keys as the URLhaus list has (6,000), always in cache, and one of 1,000,000, against the exact
   join of bloom_url_keys with the keys in a table WITHOUT ROWID.
 
-The cases of a section take turns; a time is the median of up to seven turns (fewer for cases that
-take long), and is processor time: the data are in the page cache of the connection, and what other
-programs do meanwhile does not count. The exact side gets what helps it: no journal, no waiting for
-the disk, temporary data in memory.
+The cases of a section take turns; a time is the median of processor time in up to seven turns. The
+data are in the page cache of the connection. The exact side gets what helps it: no journal, no
+waiting for the disk, temporary data in memory.
 """
 
 import pathlib

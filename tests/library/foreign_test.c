@@ -165,8 +165,23 @@ static void largest_of_each_format(void) {
     assert_memory_equal(problem, "has layout blocked, which Spark does not know", 45);
 }
 
+/* However short they are, nothing is read beyond their end: the address sanitizer watches. */
+static void short_bytes(void) {
+    static const char *const NAMES[] = {"guava", "spark", "dcso", "go", "parquet", "redisbloom"};
+    struct bloom_foreign foreign;
+    char problem[BLOOM_PROBLEM_SIZE];
+    for (size_t i = 0; i < 6 * 32; i++) {
+        const char *name = NAMES[i / 32];
+        uint8_t *bytes = allocate_exactly(i % 32);
+        assert_false(bloom_exchange_read(bloom_exchange_by_name(name, strlen(name)), bytes, i % 32,
+                                         &foreign, problem));
+        free(bytes);
+    }
+}
+
 RUN_GROUP("foreign", TEST("The list of layouts fits in any room", list_of_names),
           TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
           TEST("Rounded functions are those of the C library", rounded_functions),
           TEST("Rounded arithmetic at its ends", rounded_edges),
-          TEST("The largest filters that the formats can have", largest_of_each_format))
+          TEST("The largest filters that the formats can have", largest_of_each_format),
+          TEST("Bytes that are too short", short_bytes))
