@@ -104,7 +104,7 @@ enum bloom_copy bloom_copies_find(const struct bloom_copies *copies, unsigned ar
 /* Makes the array that has that number. Returns SQLITE_NOMEM, or SQLITE_OK although it is too large
  * for the limit and has no entries. */
 static int make_array(struct bloom_copies *copies, unsigned array, uint64_t chunks) {
-    enum { SHARE = 8 }; /* of the limit that one array may take */
+    enum { SHARE = 8 }; /* rows need the rest of what is left of the limit */
     if (array >= copies->count) {
         struct bloom_copy_array *larger =
             sqlite3_realloc64(copies->arrays, (array + 1) * (sqlite3_uint64)sizeof *larger);
@@ -115,7 +115,7 @@ static int make_array(struct bloom_copies *copies, unsigned array, uint64_t chun
         copies->count = array + 1;
     }
     const uint64_t bytes = chunks * sizeof(struct entry);
-    if (bytes > BLOOM_COPIES_BYTES / SHARE || copies->bytes + bytes > BLOOM_COPIES_BYTES)
+    if (copies->bytes + SHARE * bytes > BLOOM_COPIES_BYTES)
         return SQLITE_OK;
     struct entry *entries = sqlite3_malloc64(bytes);
     if (entries == NULL)
