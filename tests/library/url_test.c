@@ -55,6 +55,7 @@ static void names(void) {
          true},
         {"\u0628\u064b\u200c\u064b\u0628.example", "xn--ngba8ha8704a.example/", true},
         {"\u1100\u1161\u11a8.example", "xn--p39a.example/", true},
+        {"\u1113\u1161.example", "xn--iqd0n.example/", true},
         {"\uac00\u11a7.example", "xn--qud9310f.example/", true},
         {"q\u0307\u0323.example", "xn--q-9bb7f.example/", true},
         {"xn-\u00fc.example", "xn--xn--joa.example/", true},
