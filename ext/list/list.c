@@ -254,7 +254,8 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
     if (list->sought != list->at || !list->state.begun || list->state.heading.fields > 0)
         return false;
     *form = LIST_PLAIN;
-    for (const char *const *sink = SINKS; *sink != NULL && at < end && *at < 'a'; sink++) {
+    for (const char *const *sink = SINKS; *sink != NULL && at == start && at < end && *at < 'a';
+         sink++) {
         const size_t length = strlen(*sink);
         if ((size_t)(end - at) > length && list_is_blank(at[length]) &&
             memcmp(at, *sink, length) == 0) {
