@@ -13,7 +13,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tests/runner"))
 import extended  # noqa: E402
 
-COUNT = int(os.environ.get("COUNT", "1500"))
+COUNT = int(os.environ.get("COUNT", "4000"))
 SEED = int(os.environ.get("SEED", "1"))
 OTHER = sys.argv.pop(1)
 
