@@ -25,7 +25,7 @@ PAGES = [
 
 def read_table(path):
     """The rows of a page that are in tables, as lists of cells without marks."""
-    return [[cell.strip(" `*") for cell in line.strip("| ").split("|")]
+    return [[cell.replace("`", "").strip(" *") for cell in line.strip("| ").split("|")]
             for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
 
 
