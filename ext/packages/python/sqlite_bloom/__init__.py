@@ -219,14 +219,14 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
     """
     _check_options(options, "sqlite_bloom.build")
     feed = _feed.Feed(keys, "sqlite_bloom.build", progress)
-    arguments = ["value", "?", "?"] + ["?"] * (options is not None)
+    arguments = [feed.key, "?", "?"] + ["?"] * (options is not None)
     connection = _feed.own_connection(load)
     try:
         for name, function in feed.functions():
             _feed.define(connection, name, function)
         feed.begin()
         result = connection.cursor().execute(
-            f"SELECT bloom_agg({', '.join(arguments)}) FROM {feed.table}",
+            f"SELECT bloom_agg({', '.join(arguments)}) FROM {feed.rows}",
             [n, p] + [options] * (options is not None),
         ).fetchone()[0]
     except Exception as error:
@@ -286,7 +286,7 @@ def add_all(connection, table, keys, options=None, *, progress=None):
     if options is None and "key" in info:
         options = f"key={info['key']}"
     feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress, max(1000, info["capacity"] // 10))
-    hashes = "bloom_hashes(value)" if options is None else "bloom_hashes(value, ?)"
+    hashes = f"bloom_hashes({feed.key}{'' if options is None else ', ?'})"
     for function in feed.functions():
         _feed.define(connection, *function)
     try:
@@ -295,7 +295,7 @@ def add_all(connection, table, keys, options=None, *, progress=None):
             while not feed.is_done():
                 feed.begin()
                 cursor.execute(
-                    f"INSERT INTO {name}({name}, key) SELECT 'add_all', {hashes} FROM {feed.table}",
+                    f"INSERT INTO {name}({name}, key) SELECT 'add_all', {hashes} FROM {feed.rows}",
                     [options] * (options is not None),
                 )
             feed.report_the_end()

@@ -2,11 +2,12 @@
 
 A call of Python from SQL costs several times what a key costs. So strings are joined by line ends
 and read by bloom_lines, and whole numbers are packed and read by bloom_integers, 1,000 keys a call.
-Everything else goes key by key: bytes, floats, strings with a line end in them, empty ones, and
-what SQLite cannot have, so that the error names it.
+The first keys choose which. Everything else goes key by key: the other kind, bytes, floats, strings
+with a line end in them, empty ones, and what SQLite cannot have, so that the error names it.
 """
 
 import array
+import collections
 import functools
 import itertools
 import operator
@@ -17,26 +18,29 @@ PROGRESS_KEYS = 100_000
 _BATCH_KEYS = 1000
 _SLICE_KEYS = 50_000  # of an array
 _BATCH_LENGTH = 1 << 20  # about; long keys come in smaller batches
-_ASIDE_KEYS = 10_000  # beyond these, all further keys go one by one
 _KINDS = {str, bytes, int, float}
 _NO_KEYS = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
 
-_INTEGERS = """(
-        WITH RECURSIVE b(batch) AS (SELECT sqlite_bloom_integers()
-            UNION ALL SELECT sqlite_bloom_integers() FROM b WHERE batch IS NOT NULL)
-        SELECT batch FROM b WHERE batch IS NOT NULL) AS b CROSS JOIN bloom_integers(b.batch)"""
-# Each part ends when its function returns NULL. The text of a batch begins with a line end, because
-# bloom_lines leaves out a byte order mark at its start.
-_KEYS = f"""(
-    SELECT text AS value FROM (
-        WITH RECURSIVE b(batch) AS (SELECT sqlite_bloom_texts()
-            UNION ALL SELECT sqlite_bloom_texts() FROM b WHERE batch IS NOT NULL)
-        SELECT batch FROM b WHERE batch IS NOT NULL) AS b CROSS JOIN bloom_lines(b.batch)
-    UNION ALL SELECT value FROM {_INTEGERS}
-    UNION ALL SELECT value FROM (
-        WITH RECURSIVE k(value) AS (SELECT sqlite_bloom_one_by_one()
-            UNION ALL SELECT sqlite_bloom_one_by_one() FROM k WHERE value IS NOT NULL)
-        SELECT value FROM k))"""
+
+def _rows(*names):
+    """SQL for what functions return, a column each, until the first one returns NULL. They are
+    called in that order."""
+    columns = ", ".join(names)
+    calls = ", ".join(f"sqlite_bloom_{name}()" for name in names)
+    return f"""(
+        WITH RECURSIVE b({columns}) AS (SELECT {calls}
+            UNION ALL SELECT {calls} FROM b WHERE {names[0]} IS NOT NULL)
+        SELECT {columns} FROM b WHERE {names[0]} IS NOT NULL) AS b"""
+
+
+# For kinds of keys, the rows of a statement, and the key of a row. Where key is not NULL, it takes
+# the place of the one key of its batch. (A UNION ALL of the two would copy every key.)
+_FORMS = {
+    str: (f"{_rows('batch', 'key')} CROSS JOIN bloom_lines(b.batch)", "coalesce(b.key, text)"),
+    int: (f"{_rows('batch', 'key')} CROSS JOIN bloom_integers(b.batch)", "coalesce(b.key, value)"),
+    "array": (f"{_rows('batch')} CROSS JOIN bloom_integers(b.batch)", "value"),
+    None: (_rows("key"), "b.key"),
+}
 
 
 class Feed:
@@ -68,16 +72,25 @@ class Feed:
         self.problem = None  # what an iterator, progress or a check raised
         self.ended = False  # the iterator has
         is_array = _is_array_of_integers(keys)
-        self.table = _INTEGERS if is_array else _KEYS  # whose column value has the keys
         self._array = keys if is_array else ()
         self._sliced = 0  # of the array
         self._source = iter(() if is_array else keys)
         self._size = 100
         self._kinds = set()
-        self._unread = []  # keys that a part has left to the next one
-        self._aside = []  # number and key, for key by key
+        self._unread = []  # the first keys
+        self._aside = collections.deque()  # number and key, for key by key
         self._left = 0
         self._last = None  # number and key that SQLite was given last, key by key
+        self._key = None  # of the row, key by key
+        self._kind = "array" if is_array else self._kind_of_the_first()
+        self.rows, self.key = _FORMS[self._kind]  # SQL
+
+    def _kind_of_the_first(self):
+        self._unread = self._read()
+        for kind, pack in _PACKERS.items():
+            if any(isinstance(key, kind) and pack([key]) for key in self._unread):
+                return kind
+        return None
 
     def begin(self):
         """Before each statement."""
@@ -88,8 +101,10 @@ class Feed:
 
     def functions(self):
         """Names and functions. What one raises is kept, because sqlite3 does not hand it on."""
-        for method in (self._texts, self._integers, self._one_by_one):
-            yield f"sqlite_bloom{method.__name__}", functools.partial(next, self._kept(method()))
+        batches = self._slices if self._kind == "array" else self._batches
+        keys = self._one_by_one if self._kind is None else self._keys
+        for name, values in (("batch", batches()), ("key", keys())):
+            yield f"sqlite_bloom_{name}", functools.partial(next, self._kept(values))
 
     def _kept(self, values):
         try:
@@ -98,57 +113,64 @@ class Feed:
             self.problem = error
             raise
 
-    # Generators of what the functions return. NULL ends a part of a statement.
+    # Generators of what the functions return. NULL ends a statement.
 
-    def _texts(self):
+    def _batches(self):
+        pack = _PACKERS[self._kind]
+        one = pack([self._kind(1)])
         while True:
-            yield self._batch(str, _joined)
+            self._key = None
+            if self._aside and self._left > 0:
+                self._key = self._next_aside()
+                if self._key is not None:
+                    yield one
+                continue
+            keys = self._read() if self._left > 0 else []
+            if not keys:
+                yield None
+                continue
+            batch = pack(keys) if self._kinds == {self._kind} else None
+            if batch is None:
+                fits = [isinstance(key, self._kind) and pack([key]) is not None for key in keys]
+                self._aside.extend(
+                    pair for pair, good in zip(self._numbered(keys), fits) if not good
+                )
+                keys = [key for key, good in zip(keys, fits) if good]
+                if not keys:
+                    continue
+                batch = pack(keys)
+            self.added = True
+            self._left -= len(keys)
+            self._size = max(1, min(_BATCH_KEYS, _BATCH_LENGTH * len(keys) // len(batch)))
+            yield batch
 
-    def _integers(self):
+    def _keys(self):
         while True:
-            yield self._slice() if self.table is _INTEGERS else self._batch(int, _packed)
+            yield self._key
 
     def _one_by_one(self):
         while True:
             if not self._aside and self._left > 0:
-                self._aside = self._numbered(self._read())
+                self._aside.extend(self._numbered(self._read()))
             if not self._aside or self._left <= 0:
                 yield None
                 continue
-            keys, self._aside = self._aside[: self._left], self._aside[self._left :]
-            self._left -= len(keys)
-            for self._last in keys:
-                key = self._last[1]
-                if key == key:  # a float that is no number would be NULL
-                    self.added = True
-                    yield key
+            key = self._next_aside()
+            if key is not None:
+                yield key
 
-    def _batch(self, kind, pack):
-        """The next batch of a kind; None when the other parts of the statement have to go on."""
-        while self._left > 0 and len(self._aside) < _ASIDE_KEYS:
-            keys = self._read()
-            if not keys:
-                break
-            batch = pack(keys) if self._kinds == {kind} else None
-            if batch is None:
-                fit = self._separate(keys, kind, pack)
-                if not fit:
-                    self._unread = keys
-                    break
-                keys, batch = fit, pack(fit)
-            self.added = True
-            self._left -= len(keys)
-            self._size = max(1, min(_BATCH_KEYS, _BATCH_LENGTH * len(keys) // len(batch)))
-            return batch
-        return None
+    def _next_aside(self):
+        """The next key of those aside; None for a float that is no number, which would be NULL."""
+        self._last = self._aside.popleft()
+        self._left -= 1
+        if self._last[1] != self._last[1]:
+            return None
+        self.added = True
+        return self._last[1]
 
-    def _separate(self, keys, kind, pack):
-        """The keys that a batch of that kind can have. If there are some, all others go aside."""
-        numbered = self._numbered(keys)
-        fits = [isinstance(key, kind) and pack([key]) is not None for key in keys]
-        if any(fits):
-            self._aside += [pair for pair, good in zip(numbered, fits) if not good]
-        return [key for key, good in zip(keys, fits) if good]
+    def _slices(self):
+        while True:
+            yield self._slice()
 
     def _slice(self):
         """The next part of an array."""
@@ -167,7 +189,7 @@ class Feed:
 
     def _numbered(self, keys):
         """What _read has just returned, with the number of each key."""
-        return list(enumerate(keys, self.done - len(keys) + 1))
+        return enumerate(keys, self.done - len(keys) + 1)
 
     def _read(self):
         """The next keys, at most a batch; none at the end."""
@@ -252,6 +274,9 @@ def _packed(keys):
     if sys.byteorder != "little":
         packed.byteswap()
     return packed.tobytes()
+
+
+_PACKERS = {str: _joined, int: _packed}
 
 
 def _beyond_sqlite(key):
