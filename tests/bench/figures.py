@@ -62,10 +62,10 @@ def main(results):
     ]
     rows = [(what, f"{ours:.3g} {unit}", f"{other:,.0f} {unit}", beside,
              f"1/{int(other / ours)}") for what, unit, ours, other, beside in figures]
-    ahead = [  # the same of what is faster
-        ("building from a list of Python, per URL", number(others["sqlite_bloom.build(urls)"]),
+    ahead = [  # what is faster than the filter, likewise
+        ("building from a Python list, per URL", number(others["sqlite_bloom.build(urls)"]),
          number(others["rbloom, update"]), "rbloom, in memory"),
-        ("checking one key a call of Python", number(others["filter table"]),
+        ("checking one key a call, from Python", number(others["filter table"]),
          number(others["LMDB"]), "LMDB")]
     if "libfilter" in floor:
         ahead.append(("checking one of 100 million keys, in C", floor["blocked"],

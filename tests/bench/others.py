@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """What people wait for, beside what they use without a filter.
 
-    others.py LIBRARY BUILD
+    others.py LIBRARY BUILD PACKAGE ...
 
 prints Markdown: nanoseconds of processor time a key, and the ratio to the first way. A million URLs
 of 60 to 80 bytes, filters at 1 %; each way that writes gets a new file in the folder BUILD. Ways
 take turns; times are medians, ratios those within one turn. All run in one thread. A tenth of the
-rows of a scan is found, and half of what is asked for one by one.
+rows of a scan is found, and half of what is asked for one by one, in one transaction.
 """
 import functools
 import hashlib
@@ -29,7 +29,6 @@ import rbloom
 
 from report import table
 
-PEERS = ("rbloom", "fastbloom-rs", "adblock", "duckdb", "lmdb", "numpy")
 KEYS, VISITS, ASKED, MANY = 1_000_000, 2_000_000, 20_000, 10_000_000
 ORDINARY = "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
 FILTER = "CREATE VIRTUAL TABLE t USING bloom(capacity={}, growth=off);"
@@ -76,15 +75,15 @@ def value(database, query, *bindings):
     return (database.execute(query, bindings).fetchone() or [0])[0]
 
 
-def main(library, build):
+def main(library, build, *packages):
     build = pathlib.Path(build, "others").resolve()
     shutil.rmtree(build, ignore_errors=True)
     shutil.copytree("ext/packages/python/sqlite_bloom", build / "sqlite_bloom")
     shutil.copy(library, build / "sqlite_bloom")
     sys.path.insert(0, str(build))
     bloom = importlib.import_module("sqlite_bloom")
-    print("- versions:", ", ".join([f"{name} {importlib.metadata.version(name)}" for name in PEERS]
-                                   + [f"SQLite {sqlite3.sqlite_version} in Python"]))
+    print("- versions:", ", ".join(f"{name} {importlib.metadata.version(name)}"
+                                   for name in packages), "and SQLite", sqlite3.sqlite_version)
     fresh = (str(build / str(number)) for number in itertools.count())
 
     def adblock_of(text):
@@ -168,13 +167,14 @@ def main(library, build):
     seen, fastbloom, transaction = database(FILTER.format(KEYS)), fastbloom_of(urls), lmdb_of(urls)
     bloom.add_all(seen, "t", urls)
     seen.execute("BEGIN")
+    stored.execute("BEGIN")
     filter_, engine = value(stored, "SELECT f FROM filters"), adblock_of(texts["hosts"])
     ducks.execute("ALTER TABLE t ADD PRIMARY KEY (key)")
 
     def each(check):
         return lambda: sum(bool(check(url)) for url in asked)
 
-    section("One key a call of Python", ASKED, {
+    section("One key a call, from Python", ASKED, {
         "filter table": each(lambda url: value(seen, ONE, url)),
         "`bloom_check` of a bound filter": each(
             lambda url: value(stored, "SELECT bloom_check(?, ?)", filter_, url)),

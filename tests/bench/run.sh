@@ -84,7 +84,7 @@ for part; do
         $BUILD/venv/bin/pip install -q $PEERS_OF_PYPI
         {
             begin_page 'Filters beside what people use without them' others.py
-            $ALONE $BUILD/venv/bin/python $BENCH/others.py "$LIBRARY" $BUILD
+            $ALONE $BUILD/venv/bin/python $BENCH/others.py "$LIBRARY" $BUILD $PEERS_OF_PYPI
         } | tee $RESULTS/others.md
         ;;
     sql)

@@ -276,7 +276,7 @@ static void threads_have_their_own_pins(void) {
 
 RUN_GROUP("pins", TEST("copies of pins are not followed", copies_of_pins_are_not_followed),
           TEST("nothing takes a pin that is gone", nothing_takes_a_pin_that_is_gone),
-          TEST("a pin of another connection is none", a_pin_of_another_connection_is_none),
+          TEST("a pin of another connection is refused", a_pin_of_another_connection_is_none),
           TEST("a second load keeps pins", a_second_load_keeps_pins),
           TEST("a pin outlives its connection", a_pin_outlives_its_connection),
           TEST("threads have their own pins", threads_have_their_own_pins),

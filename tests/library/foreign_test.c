@@ -180,7 +180,7 @@ static void short_bytes(void) {
 }
 
 RUN_GROUP("foreign", TEST("The list of layouts fits in any room", list_of_names),
-          TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
+          TEST("Rounded arithmetic gives what IEEE doubles give", rounded_as_doubles),
           TEST("Rounded functions are those of the C library", rounded_functions),
           TEST("Rounded arithmetic at its ends", rounded_edges),
           TEST("The largest filters that the formats can have", largest_of_each_format),

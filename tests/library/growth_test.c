@@ -97,7 +97,7 @@ static void chunks_cover_the_blocks(void) {
 }
 
 /* Nine tenths of a rate are rounded twice. Capacities double, and the rates of layers and
- * generations halve and add up to that of the table. Halving stops at about 1e-9. */
+ * generations halve and add up to the rate of the table. Halving stops at about 1e-9. */
 static void rates_add_up(void) {
     static const double RATES[] = {0.9, 0.1, 0.01, 1e-4};
     static const unsigned GENERATIONS[] = {1, 2, 7, 64};
@@ -186,7 +186,7 @@ static void keys_are_bounded_by_ones(void) {
 
 RUN_GROUP("growth", TEST("Layers are those of the page", layers_are_those_of_the_page),
           TEST("Chunks cover the blocks of every layer", chunks_cover_the_blocks),
-          TEST("Capacities double and rates add up to that of the table", rates_add_up),
+          TEST("Capacities double, and the rates add up to the rate of the table", rates_add_up),
           TEST("Tables that cannot be are refused", what_cannot_be),
           TEST("Chunks are full at their share", chunks_are_full_at_their_share),
           TEST("Keys are bounded by ones", keys_are_bounded_by_ones))

@@ -573,7 +573,7 @@ static void refusals(void) {
     sqlite_bloom_filter_close(other);
 }
 
-RUN_GROUP("interface", TEST("The release is that of the header", the_release),
+RUN_GROUP("interface", TEST("The release is the one in the header", the_release),
           TEST("A view is on the bytes themselves, at any address", views),
           TEST("Keys have their types", types_of_keys),
           TEST("A filter applies its key rule", key_rules),

@@ -117,7 +117,7 @@ class Feed:
 
     def _batches(self):
         pack = _PACKERS[self._kind]
-        one = pack([self._kind(1)])
+        one = pack([self._kind(1)])  # any key; self._key takes its place
         while True:
             self._key = None
             if self._aside and self._left > 0:
@@ -253,7 +253,9 @@ def _is_array_of_integers(keys):
 
 
 def _joined(keys):
-    """The keys as lines, or None if one of them is no line."""
+    """The keys as lines, or None if one of them is no line. They begin with a line end, because
+    bloom_lines leaves out a byte order mark at the start of a text.
+    """
     text = "\n" + "\n".join(keys)
     if text.count("\n") != len(keys) or "\n\n" in text or text[-1] == "\n" or "\r" in text:
         return None
