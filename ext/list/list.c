@@ -214,7 +214,7 @@ static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
 
 /* Returns true if one of the next eight bytes is LF or CR. */
 static bool list_has_break(const uint8_t *bytes) {
-    const uint64_t word = url_word(bytes);
+    const uint64_t word = bloom_load64(bytes);
     return (url_zeros(word ^ url_eight('\n')) | url_zeros(word ^ url_eight('\r'))) != 0;
 }
 
@@ -247,22 +247,16 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
  * reads nothing, if the next line is a different one. */
 static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
                             enum list_form *form) {
-    static const char *const SINKS[] = {"0.0.0.0", "127.0.0.1", NULL};
     enum { PLAIN_MOST = BLOOM_LIST_LINE_MOST - 16 }; /* with room for what is around it */
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length, *at = start;
     struct bloom_url_plain plain;
     if (list->sought != list->at || !list->state.begun || list->state.heading.fields > 0)
         return false;
-    *form = LIST_PLAIN;
-    for (const char *const *sink = SINKS; *sink != NULL && at == start && at < end && *at < 'a';
-         sink++) {
-        const size_t length = strlen(*sink);
-        if ((size_t)(end - at) > length && list_is_blank(at[length]) &&
-            memcmp(at, *sink, length) == 0) {
-            *form = LIST_HOSTS;
-            at += length + 1;
-        }
-    }
+    if (end - at > 10 && memcmp(at, "0.0.0.0", 7) == 0 && list_is_blank(at[7]))
+        at += 8;
+    else if (end - at > 10 && memcmp(at, "127.0.0.1", 9) == 0 && list_is_blank(at[9]))
+        at += 10;
+    *form = at > start ? LIST_HOSTS : LIST_PLAIN;
     if (at == start && end - at > 2 && at[0] == '|' && at[1] == '|') {
         *form = LIST_ADBLOCK;
         at += 2;

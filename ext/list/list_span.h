@@ -66,7 +66,7 @@ static inline struct list_span list_without_spaces(struct list_span span) {
 /* Returns true if a span is valid UTF-8. */
 static inline bool list_is_text(struct list_span span) {
     size_t i = 0;
-    while (i + 8 <= list_length(span) && (url_word(span.at + i) & url_eight(128)) == 0)
+    while (i + 8 <= list_length(span) && (bloom_load64(span.at + i) & url_eight(128)) == 0)
         i += 8;
     while (i < list_length(span))
         if (url_code_point(span.at, list_length(span), &i) == BLOOM_NOT_UTF8)

@@ -18,16 +18,10 @@ struct build {
 };
 
 static enum size_source source_of(int count, sqlite3_value **arguments) {
-    if (count < 2)
+    if (count < 2 || bloom_sql_is_null(arguments[1]))
         return SIZE_FROM_KEYS;
-    switch (sqlite3_value_type(arguments[1])) {
-    case SQLITE_NULL:
-        return bloom_sql_is_null(arguments[1]) ? SIZE_FROM_KEYS : SIZE_FROM_FILTER;
-    case SQLITE_BLOB:
-        return SIZE_FROM_FILTER;
-    default:
-        return SIZE_FROM_NUMBER;
-    }
+    const int type = sqlite3_value_type(arguments[1]); /* NULL: pinned */
+    return type == SQLITE_NULL || type == SQLITE_BLOB ? SIZE_FROM_FILTER : SIZE_FROM_NUMBER;
 }
 
 /* Reads n, p and options of a row. The keys decide the size of a shape without bits. */
@@ -108,7 +102,7 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
     static const char *const SOURCES[] = {[SIZE_FROM_KEYS] = "n left out",
                                           [SIZE_FROM_NUMBER] = "n as a number",
                                           [SIZE_FROM_FILTER] = "n as a filter"};
-    struct bloom_shape shape = {0};
+    struct bloom_shape shape;
     enum size_source source = source_of(count, arguments);
     bloom_problem problem;
     if (source != build->source) {

@@ -74,9 +74,10 @@ enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_
 /* Reads the text that a key rule works on. The bytes of a BLOB count as text. */
 static enum bloom_key_kind read_ruled(sqlite3_value *value, const uint8_t **text,
                                       uint64_t *length) {
-    if (sqlite3_value_type(value) == SQLITE_NULL)
+    const int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
         return BLOOM_KEY_NULL;
-    return bloom_sql_bytes(value, text, length) ? BLOOM_KEY : BLOOM_KEY_NO_MEMORY;
+    return bloom_sql_bytes(value, type, text, length) ? BLOOM_KEY : BLOOM_KEY_NO_MEMORY;
 }
 
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,

@@ -33,10 +33,11 @@ static inline bool bloom_sql_text(sqlite3_value *value, const uint8_t **text, ui
     return *text != NULL;
 }
 
-/* Reads the bytes of a BLOB, or else the text of a value that is not NULL. */
-static inline bool bloom_sql_bytes(sqlite3_value *value, const uint8_t **bytes, uint64_t *length) {
-    return sqlite3_value_type(value) == SQLITE_BLOB ? bloom_sql_blob(value, bytes, length)
-                                                    : bloom_sql_text(value, bytes, length);
+/* Reads the bytes of a BLOB, or else the text of a value of another type, which is not NULL. */
+static inline bool bloom_sql_bytes(sqlite3_value *value, int type, const uint8_t **bytes,
+                                   uint64_t *length) {
+    return type == SQLITE_BLOB ? bloom_sql_blob(value, bytes, length)
+                               : bloom_sql_text(value, bytes, length);
 }
 
 /* Reads the number that a text of length bytes is in SQL, perhaps with a sign; 0 if it is not a

@@ -2,12 +2,10 @@
 #ifndef BLOOM_URL_BYTES_H
 #define BLOOM_URL_BYTES_H
 
+#include "base/portable.h"
 #include "base/utf8.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 static inline bool url_is_digit(uint8_t byte) {
     return (uint8_t)(byte - '0') < 10;
@@ -47,10 +45,16 @@ static inline uint32_t url_code_point(const uint8_t *text, size_t length, size_t
     return point;
 }
 
-/* Eight bytes as a word. */
-static inline uint64_t url_word(const uint8_t *bytes) {
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
+/* Returns the eight bytes at a place as a word, the first one lowest, with zeros after the end. */
+static inline uint64_t url_word(const uint8_t *text, size_t at, size_t length) {
+    const size_t left = length - at;
+    uint64_t word = 0;
+    if (left >= sizeof word)
+        return bloom_load64(text + at);
+    if (length >= sizeof word)
+        return bloom_load64(text + length - sizeof word) >> 1 >> (63 - 8 * left);
+    while (length > at)
+        word = word << 8 | text[--length];
     return word;
 }
 
@@ -62,6 +66,11 @@ static inline uint64_t url_eight(uint8_t byte) {
 /* Sets the topmost bit of each byte that is zero, and perhaps of the byte above such a byte. */
 static inline uint64_t url_zeros(uint64_t word) {
     return (word - url_eight(1)) & ~word & url_eight(128);
+}
+
+/* Sets the topmost bit of each byte from low to high. All bytes of the word are below 128. */
+static inline uint64_t url_between(uint64_t word, uint8_t low, uint8_t high) {
+    return (word + url_eight((uint8_t)(128 - low))) & ~(word + url_eight((uint8_t)(127 - high)));
 }
 
 #endif

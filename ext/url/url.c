@@ -30,27 +30,24 @@ enum { HOST_LABELS_MOST = 5, HOST_LABELS_LEAST = 2, FOLDERS_MOST = 4 };
 /* --- Bytes --- */
 
 /* What bytes stay as they are in host and path of a canonical text (step 7): all that are printable
- * except # % and \. Those with no meaning in a line of a list may be in a plain path, and some of
- * these in a plain name. */
-enum { IS_KEPT = 1, IN_PLAIN_PATH = 2, IN_PLAIN_NAME = 4 };
+ * except # % and \. Those with no meaning in a line of a list may be in a plain path. */
+enum { IS_KEPT = 1, IN_PLAIN_PATH = 2 };
 #define K IS_KEPT
 #define P (K | IN_PLAIN_PATH)
-#define N (P | IN_PLAIN_NAME)
 /* clang-format off */
 static const uint8_t URL_BYTES[256] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, K, K, 0, K, 0, P, K, K, K, K, P, K, N, P, P,
-    N, N, N, N, N, N, N, N, N, N, K, K, K, P, K, P,
+    0, K, K, 0, K, 0, P, K, K, K, K, P, K, P, P, P,
+    P, P, P, P, P, P, P, P, P, P, K, K, K, P, K, P,
     K, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P,
-    P, P, P, P, P, P, P, P, P, P, P, K, 0, K, K, N,
-    K, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-    N, N, N, N, N, N, N, N, N, N, N, K, K, K, P, 0,
+    P, P, P, P, P, P, P, P, P, P, P, K, 0, K, K, P,
+    K, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P,
+    P, P, P, P, P, P, P, P, P, P, P, K, K, K, P, 0,
 };
 /* clang-format on */
 #undef K
 #undef P
-#undef N
 
 static inline size_t url_write(uint8_t *to, uint8_t byte) {
     static const char DIGITS[] = "0123456789ABCDEF";
@@ -262,27 +259,28 @@ static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t le
 
 /* --- The whole --- */
 
-/* Returns the length of the plain name with which a text begins, or 0. A plain name is in lower
- * case, with a dot, not in Punycode, and its last label begins with a letter, so no parser reads it
- * as a number or changes it. It ends before any other byte. */
+/* Returns the length of the plain name with which a text begins, or 0. A plain name has small
+ * letters, digits, hyphens and dots, neither sign twice in a row, and so no Punycode. It does not
+ * begin with a sign, and after its last one, a dot, comes a letter, so no parser reads it as a
+ * number or changes it. It ends before any other byte. */
 static size_t url_plain_name(const uint8_t *text, size_t length) {
-    enum { NAME_BYTES_MOST = 253 };
-    size_t i = 0, label = 0;
-    if (length > NAME_BYTES_MOST + 1)
-        length = NAME_BYTES_MOST + 1;
-    if (length == 0 || text[0] == '-' || text[0] == '_')
-        return 0;
-    for (;;) {
-        while (i < length && (URL_BYTES[text[i]] & IN_PLAIN_NAME) != 0)
-            i++;
-        if (i == label || (i - label >= PUNYCODE_PREFIX_BYTES &&
-                           memcmp(text + label, "xn--", PUNYCODE_PREFIX_BYTES) == 0))
+    size_t end = 0, last = 0; /* the last sign */
+    uint64_t stops, before = '.';
+    do {
+        const uint64_t word = url_word(text, end, length), low = word & url_eight(127);
+        uint64_t signs = url_between(low, '-', '.');
+        stops = (~(signs | url_between(low, 'a', 'z') | url_between(low, '0', '9')) | word) &
+                url_eight(128);
+        signs &= (stops ^ (stops - 1)) & url_eight(128);
+        if ((url_zeros(word ^ (word << 8 | before)) & signs) != 0)
             return 0;
-        if (i == length || text[i] != '.')
-            break;
-        label = ++i;
-    }
-    return label > 0 && i <= NAME_BYTES_MOST && url_is_letter(text[label]) ? i : 0;
+        before = word >> 56;
+        last = signs != 0 ? end + bloom_log2_floor(signs) / 8 : last;
+        end += stops != 0 ? bloom_lowest_one64(stops) / 8 : sizeof word;
+    } while (stops == 0);
+    return last + 1 < end && text[0] != '-' && text[last] == '.' && url_is_letter(text[last + 1])
+               ? end
+               : 0;
 }
 
 /* The same for an IPv4 address as it is written in a key. */
@@ -297,7 +295,7 @@ static size_t url_plain_ipv4(const uint8_t *text, size_t length) {
             (part < IPV4_BYTES - 1 && (i == length || text[i] != '.')))
             return 0;
     }
-    return i == length || (text[i] != '.' && (URL_BYTES[text[i]] & IN_PLAIN_NAME) == 0) ? i : 0;
+    return i;
 }
 
 /* Reads a plain URL whose path and query have bytes of one kind: IN_PLAIN_PATH, or IS_KEPT if it is
@@ -309,11 +307,10 @@ static inline bool url_read_plain(struct bloom_url_plain *plain, const uint8_t *
         memcmp(text + 4 + (text[4] == 's'), "://", 3) == 0)
         i = 7 + (text[4] == 's');
     plain->host = i;
-    if (i < length && url_is_digit(text[i]))
+    i += url_plain_name(text + i, length - i);
+    plain->address = i == plain->host;
+    if (plain->address)
         i += url_plain_ipv4(text + i, length - i);
-    plain->address = i > plain->host;
-    if (!plain->address)
-        i += url_plain_name(text + i, length - i);
     plain->host_end = plain->path = plain->end = i;
     if (i == plain->host || !BLOOM_URL_PLAIN)
         return false;
@@ -354,10 +351,11 @@ void bloom_url_write_plain(struct bloom_url *url, const struct bloom_url_plain *
     memcpy(to, text + plain->host, host);
     if (rest == 0 || text[plain->path] != '/')
         to[length++] = '/';
-    memcpy(to + length, text + plain->path, rest);
+    if (rest > 0) /* most entries of lists are a name only: a call less */
+        memcpy(to + length, text + plain->path, rest);
     length += rest;
     *url = (struct bloom_url){.host = host,
-                              .path = url_find(to, host, length, '?'),
+                              .path = url_find(to, host + 1, length, '?'),
                               .length = length,
                               .address = plain->address,
                               .opened = true,

@@ -96,7 +96,7 @@ static bool lines_is_plain(const uint8_t *text, size_t length) {
     uint64_t other = 0;
     size_t i = 0;
     for (; length - i >= 8; i += 8)
-        other |= url_word(text + i) | (url_word(text + i) - url_eight(1));
+        other |= bloom_load64(text + i) | (bloom_load64(text + i) - url_eight(1));
     for (; i < length; i++)
         other |= (uint64_t)(text[i] | (uint8_t)(text[i] - 1));
     return (other & url_eight(128)) == 0;

@@ -78,7 +78,7 @@ static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], co
         *length = 0;
         return true;
     default:
-        if (!bloom_sql_bytes(value, bytes, &size))
+        if (!bloom_sql_bytes(value, type, bytes, &size))
             return false;
         *length = (size_t)size;
         return true;

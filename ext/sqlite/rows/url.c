@@ -25,9 +25,10 @@ enum url_outcome { URL_READ, URL_NONE, URL_NO_MEMORY };
 static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *value) {
     const uint8_t *bytes;
     uint64_t length;
-    if (sqlite3_value_type(value) == SQLITE_NULL)
+    const int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
         return URL_NONE;
-    if (!bloom_sql_bytes(value, &bytes, &length) ||
+    if (!bloom_sql_bytes(value, type, &bytes, &length) ||
         !bloom_key_room_take(&parsed->room, BLOOM_URL_ROOM(length), &bloom_sql_memory))
         return URL_NO_MEMORY;
     if (bloom_url_parse(&parsed->url, bytes, (size_t)length, parsed->room.bytes))
