@@ -75,8 +75,8 @@ def main(results):
                for what, _, ours, other, beside in figures])
     write_lines(results / "README.md", [
         "# Five figures", "",
-        "Made by `make bench` of the pages below, each of which names its machine. Filters at 1 %, "
-        "each beside", "what people have without it, measured in the same run.", "",
+        "Made by `make bench` of the pages below, each of which names its machine. Filters at 1 %,",
+        "each beside what people have without it, measured in the same run.", "",
         *table(["", "filter", "without it", "by", "filter / without it"], rows), "",
         "![Size and time of a filter, as a percentage of what it replaces](figures.svg)", "",
         f"The price: {100 * rate:.2f} % of the keys that were never added are found, too, where "

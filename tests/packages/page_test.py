@@ -334,7 +334,7 @@ class Page(Scratch):
         self.assertEqual(self.text("#list-problem"),
                          "Stopped. sql/data/urlhaus.txt is still the list.")
         self.page.evaluate(MILLION)
-        self.wait("document.getElementById('list-figures').textContent.startsWith('million')")
+        self.wait_for_list()
         self.assertRegex(self.text("#list-figures"), r"^million\.txt: 1,000,000 keys in a filter"
                          r" of 1\.94 MB\. False positives: 1 in 1,000 keys, ")
         self.ask("http://h1000000.example1.test/", "http://sub.h999999.example0.test/a")
