@@ -259,10 +259,10 @@ static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t le
 
 /* --- The whole --- */
 
-/* Returns the length of the plain name with which a text begins, or 0. A plain name has small
- * letters, digits, hyphens and dots, neither sign twice in a row, and so no Punycode. It does not
- * begin with a sign, and after its last one, a dot, comes a letter, so no parser reads it as a
- * number or changes it. It ends before any other byte. */
+/* Returns the length of the plain name with which a text begins, or 0. A plain name consists of
+ * letters in lower case, digits and two signs, hyphen and dot. No sign comes twice in a row, so
+ * there is no Punycode. It does not begin with a sign, and its last sign is a dot with a letter
+ * after it, so no parser reads it as a number or changes it. It ends before any other byte. */
 static size_t url_plain_name(const uint8_t *text, size_t length) {
     size_t end = 0, last = 0; /* the last sign */
     uint64_t stops, before = '.';
@@ -271,7 +271,8 @@ static size_t url_plain_name(const uint8_t *text, size_t length) {
         uint64_t signs = url_between(low, '-', '.');
         stops = (~(signs | url_between(low, 'a', 'z') | url_between(low, '0', '9')) | word) &
                 url_eight(128);
-        signs &= (stops ^ (stops - 1)) & url_eight(128);
+        signs &= (stops ^ (stops - 1)) & url_eight(128); /* up to the first stop */
+        /* A sign after the same sign; before the first byte a dot is assumed. */
         if ((url_zeros(word ^ (word << 8 | before)) & signs) != 0)
             return 0;
         before = word >> 56;
