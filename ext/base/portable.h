@@ -150,7 +150,7 @@ static inline unsigned bloom_popcount64(uint64_t value) {
 /* Returns floor(log2(value)) for value > 0. */
 static inline unsigned bloom_log2_floor(uint64_t value) {
 #if defined(__GNUC__)
-    return 63U ^ (unsigned)__builtin_clzll(value);
+    return 63 - (unsigned)__builtin_clzll(value);
 #else
     unsigned log = 0;
     for (unsigned step = 32; step > 0; step /= 2)

@@ -252,6 +252,7 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
     struct bloom_url_plain plain;
     if (list->sought != list->at || !list->state.begun || list->state.heading.fields > 0)
         return false;
+    /* More than 10 bytes are left: the longer address and the blank after it can be read. */
     if (end - at > 10 && memcmp(at, "0.0.0.0", 7) == 0 && list_is_blank(at[7]))
         at += 8;
     else if (end - at > 10 && memcmp(at, "127.0.0.1", 9) == 0 && list_is_blank(at[9]))

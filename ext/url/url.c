@@ -272,7 +272,8 @@ static size_t url_plain_name(const uint8_t *text, size_t length) {
         stops = (~(signs | url_between(low, 'a', 'z') | url_between(low, '0', '9')) | word) &
                 url_eight(128);
         signs &= (stops ^ (stops - 1)) & url_eight(128); /* up to the first stop */
-        /* A sign after the same sign; before the first byte a dot is assumed. */
+        /* A sign after the same sign; before the first byte a dot is assumed. (url_zeros may also
+         * set a bit for a sign after `,` or `/`, but these are stops.) */
         if ((url_zeros(word ^ (word << 8 | before)) & signs) != 0)
             return 0;
         before = word >> 56;

@@ -175,16 +175,16 @@ def floor_page(values):
     filters = list(dict.fromkeys(name for _, name, _ in values))
     return [
         "# The filter library alone", "",
-        "Made by `make bench`. What was measured and how: the comment of `tests/bench/floor.c`."
-        " Times are medians, in nanoseconds per key.", "",
+        "Made by `make bench`. What was measured and how: the comment of `tests/bench/floor.c`.",
+        "Times are medians, in nanoseconds per key.", "",
         *machine_state(), "",
         "## Times", "",
-        "Filters at 1 %. `bulk` is 1024 keys a call, which only our layouts have; libfilter is its"
-        " split block filter.", "",
+        "Filters at 1 %. `bulk` is 1024 keys a call, which only our layouts have; libfilter is its",
+        "split block filter.", "",
         *time_table(values, sizes, filters), "",
         "## The rate that was asked for, and the rate measured", "",
-        "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01"
-        " percentage points (one standard deviation).", "",
+        "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01",
+        "percentage points (one standard deviation).", "",
         *table(["filter", "bits per key", *map("{:,}".format, sizes)], [
             [name, f"{values[sizes[-1], name, 'bits per key']:.2f}",
              *(f"{values[size, name, 'rate']:.3%}" for size in sizes)] for name in filters]), "",
