@@ -218,16 +218,16 @@ static int open_chunk(struct bloom_chunks *chunks, const struct bloom_place *pla
 }
 
 /* Reading a block. Both functions set *row to the head followed by the block, or to NULL when there
- * is no row, and note the row for copies. */
+ * is no row, and note for copies what was read. */
 
-static int note_row(struct bloom_chunks *chunks, const struct bloom_place *place,
-                    const uint8_t *row) {
+static int note_row(struct bloom_chunks *chunks, const struct bloom_place *place, bool exists) {
     return bloom_copies_note(&chunks->copies, layer_number(chunks, place->generation, place->index),
-                             place->layer->chunks, place->chunk, row, row_bytes(place));
+                             place->layer->chunks, place->chunk, exists);
 }
 
+/* Copies the row if that is wanted: only here is all of it in memory. */
 static int read_by_statement(struct bloom_chunks *chunks, const struct bloom_place *place,
-                             const uint8_t **row) {
+                             enum bloom_copy copy, const uint8_t **row) {
     sqlite3_stmt *statement;
     bool has_row;
     *row = NULL;
@@ -237,8 +237,12 @@ static int read_by_statement(struct bloom_chunks *chunks, const struct bloom_pla
         return code;
     if (has_row)
         code = row_of(chunks, statement, 0, place, row);
-    if (code == SQLITE_OK)
-        code = note_row(chunks, place, *row);
+    if (code == SQLITE_OK && has_row && copy == BLOOM_COPY_WANTED)
+        code = bloom_copies_make(&chunks->copies,
+                                 layer_number(chunks, place->generation, place->index),
+                                 place->chunk, *row, row_bytes(place));
+    else if (code == SQLITE_OK)
+        code = note_row(chunks, place, has_row);
     if (code == SQLITE_OK && has_row) {
         memcpy(chunks->block, *row, BLOOM_CHUNK_HEAD_BYTES);
         memcpy(chunks->block + BLOOM_CHUNK_HEAD_BYTES, *row + place->offset, place->bytes);
@@ -275,8 +279,7 @@ static int read_by_reader(struct bloom_chunks *chunks, const struct bloom_place 
     }
     chunks->reader = handle;
     chunks->reads = handle != NULL ? chunks->reads : 0;
-    /* A row that is to be copied was read by statement. */
-    return code == SQLITE_OK ? note_row(chunks, place, *row) : code;
+    return code == SQLITE_OK ? note_row(chunks, place, *row != NULL) : code;
 }
 
 int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *place,
@@ -285,8 +288,9 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
     const uint8_t *row;
     bool is_stale;
     int code = SQLITE_OK;
-    const enum bloom_copy copy = bloom_copies_find(
-        &chunks->copies, layer_number(chunks, place->generation, place->index), place->chunk, &row);
+    const enum bloom_copy copy =
+        bloom_copies_find(&chunks->copies, layer_number(chunks, place->generation, place->index),
+                          place->chunk, row_bytes(place), &row);
     *block = NULL;
     *closed = false;
     if (copy == BLOOM_COPY_ABSENT)
@@ -296,7 +300,7 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
     else if (copy == BLOOM_COPY_UNKNOWN && uses_reader(chunks, place))
         code = read_by_reader(chunks, place, &row);
     else
-        code = read_by_statement(chunks, place, &row);
+        code = read_by_statement(chunks, place, copy, &row);
     if (code != SQLITE_OK || row == NULL)
         return code;
     const struct bloom_head head = load_head(row);

@@ -88,7 +88,7 @@ void bloom_copies_start(struct bloom_copies *copies) {
 }
 
 enum bloom_copy bloom_copies_find(const struct bloom_copies *copies, unsigned array, uint64_t chunk,
-                                  const uint8_t **row) {
+                                  uint32_t length, const uint8_t **row) {
     if (!copies->usable || array >= copies->count || chunk >= copies->arrays[array].count)
         return BLOOM_COPY_UNKNOWN;
     const struct entry *entry = &copies->arrays[array].entries[chunk];
@@ -96,8 +96,7 @@ enum bloom_copy bloom_copies_find(const struct bloom_copies *copies, unsigned ar
     if (entry->state >> 2 != copies->epoch)
         return BLOOM_COPY_UNKNOWN;
     const enum bloom_copy copy = (enum bloom_copy)(entry->state & 3);
-    const bool fits =
-        entry->row != NULL || copies->bytes + BLOOM_CHUNK_BYTES_MAXIMUM <= BLOOM_COPIES_BYTES;
+    const bool fits = entry->row != NULL || copies->bytes + length <= BLOOM_COPIES_BYTES;
     return copy == BLOOM_COPY_WANTED && !fits ? BLOOM_COPY_UNKNOWN : copy;
 }
 
@@ -127,7 +126,7 @@ static int make_array(struct bloom_copies *copies, unsigned array, uint64_t chun
 }
 
 int bloom_copies_note(struct bloom_copies *copies, unsigned array, uint64_t chunks, uint64_t chunk,
-                      const uint8_t *row, uint32_t length) {
+                      bool exists) {
     if (!copies->usable)
         return SQLITE_OK;
     if (array >= copies->count || copies->arrays[array].entries == NULL) {
@@ -135,23 +134,24 @@ int bloom_copies_note(struct bloom_copies *copies, unsigned array, uint64_t chun
         if (code != SQLITE_OK || copies->arrays[array].entries == NULL)
             return code;
     }
+    if (exists || bloom_copies_may_keep(copies))
+        copies->arrays[array].entries[chunk].state =
+            copies->epoch << 2 | (exists ? BLOOM_COPY_WANTED : BLOOM_COPY_ABSENT);
+    return SQLITE_OK;
+}
+
+int bloom_copies_make(struct bloom_copies *copies, unsigned array, uint64_t chunk,
+                      const uint8_t *row, uint32_t length) {
     struct entry *entry = &copies->arrays[array].entries[chunk];
-    const uint64_t wanted = copies->epoch << 2 | BLOOM_COPY_WANTED;
-    if (row != NULL && entry->state != wanted) {
-        entry->state = wanted;
+    if (!bloom_copies_may_keep(copies))
         return SQLITE_OK;
-    }
-    const uint64_t added = entry->row == NULL && row != NULL ? length : 0;
-    if (copies->bytes + added > BLOOM_COPIES_BYTES || !bloom_copies_may_keep(copies))
-        return SQLITE_OK;
-    if (added > 0) {
-        entry->row = sqlite3_malloc64(added);
+    if (entry->row == NULL) {
+        entry->row = sqlite3_malloc64(length);
         if (entry->row == NULL)
             return SQLITE_NOMEM;
-        copies->bytes += added;
+        copies->bytes += length;
     }
-    if (row != NULL)
-        memcpy(entry->row, row, length);
-    entry->state = copies->epoch << 2 | (row == NULL ? BLOOM_COPY_ABSENT : BLOOM_COPY_FOUND);
+    memcpy(entry->row, row, length);
+    entry->state = copies->epoch << 2 | BLOOM_COPY_FOUND;
     return SQLITE_OK;
 }

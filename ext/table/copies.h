@@ -54,16 +54,22 @@ bool bloom_copies_may_keep(const struct bloom_copies *copies);
  * changed. */
 void bloom_copies_start(struct bloom_copies *copies);
 
-/* What is known of a chunk: nothing; that it was read before, so that it should be copied now; that
- * it has no row; or its copy, which *row then is, valid until the next call but find. Arrays are
- * numbered by slot and layer, and have `chunks` entries. */
+/* What is known of a chunk: nothing; that it was read before and that its row, of that length, fits
+ * into the limit, so that it should be copied now; that it has no row; or its copy, which *row then
+ * is, valid until the next call but find. Arrays are numbered by slot and layer, and have `chunks`
+ * entries. This is the only place that asks about the limit of rows. */
 enum bloom_copy { BLOOM_COPY_UNKNOWN, BLOOM_COPY_WANTED, BLOOM_COPY_ABSENT, BLOOM_COPY_FOUND };
 enum bloom_copy bloom_copies_find(const struct bloom_copies *copies, unsigned array, uint64_t chunk,
-                                  const uint8_t **row);
+                                  uint32_t length, const uint8_t **row);
 
-/* Notes that a chunk was read: it has no row (NULL), or a row of that length, which is copied when
- * it is wanted. Returns SQLITE_OK or SQLITE_NOMEM. */
+/* Notes that a chunk of which nothing was known was read, and whether its row exists. Returns
+ * SQLITE_OK or SQLITE_NOMEM. */
 int bloom_copies_note(struct bloom_copies *copies, unsigned array, uint64_t chunks, uint64_t chunk,
+                      bool exists);
+
+/* Copies the whole row of a chunk that bloom_copies_find has just said to be wanted. Returns
+ * SQLITE_OK or SQLITE_NOMEM. */
+int bloom_copies_make(struct bloom_copies *copies, unsigned array, uint64_t chunk,
                       const uint8_t *row, uint32_t length);
 
 #endif
