@@ -11,12 +11,13 @@
  * header. */
 enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512 };
 
-/* Of schema and shadow table. */
+/* Of schema and shadow table. By rowid, as a BLOB handle finds a row. */
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
-    [BLOOM_READ_ROW] = "SELECT data FROM \"%w\".\"%w\" WHERE id = ?1",
-    [BLOOM_WALK_ROWS] = "SELECT id, data FROM \"%w\".\"%w\" WHERE id >= ?1 AND id < ?2 ORDER BY id",
-    [BLOOM_WRITE_ROW] = "REPLACE INTO \"%w\".\"%w\"(id, data) VALUES (?1, ?2)",
-    [BLOOM_DELETE_ROWS] = "DELETE FROM \"%w\".\"%w\" WHERE id <> 0",
+    [BLOOM_READ_ROW] = "SELECT data FROM \"%w\".\"%w\" WHERE rowid = ?1",
+    [BLOOM_WALK_ROWS] = "SELECT rowid, data FROM \"%w\".\"%w\" WHERE rowid >= ?1 AND rowid < ?2 "
+                        "ORDER BY rowid",
+    [BLOOM_WRITE_ROW] = "REPLACE INTO \"%w\".\"%w\"(rowid, data) VALUES (?1, ?2)",
+    [BLOOM_DELETE_ROWS] = "DELETE FROM \"%w\".\"%w\" WHERE rowid <> ?1",
 };
 
 /* Messages */
@@ -169,12 +170,56 @@ static int prepare(struct bloom_database *database, enum bloom_statement which) 
                         SQLITE_PREPARE_PERSISTENT, &database->statements[which]);
 }
 
-/* Takes the first step of a statement that is bound. */
-static int take_step(struct bloom_database *database, enum bloom_statement which, bool *row) {
+/* What binding a value returned: after an error the statement is ended. */
+static int bound(struct bloom_database *database, enum bloom_statement which, int code) {
+    return code == SQLITE_OK
+               ? code
+               : bloom_database_end(database, which, bloom_database_fail_sqlite(database, code));
+}
+
+/* Returns SQLITE_OK if the ids of the shadow table are its rowids, and damage if they are not. Where
+ * there is no table, the caller's next call fails and says so, except on a view, whose rows may have
+ * no end: *is_table is then false. Anybody may replace the table, so this is asked each time. */
+static int check_ids(struct bloom_database *database, bool *is_table) {
+    const char *type = "";
+    int is_primary = 0;
+    int code =
+        sqlite3_table_column_metadata(database->connection, database->schema, database->data_name,
+                                      "id", &type, NULL, NULL, &is_primary, NULL);
+    *is_table = code == SQLITE_OK || find_table(database, database->data_name) == SQLITE_OK;
+    if (code == SQLITE_OK && is_primary && sqlite3_stricmp(type, "INTEGER") == 0)
+        return code;
+    if (code != SQLITE_OK && code != SQLITE_ERROR)
+        return bloom_database_fail_sqlite(database, code);
+    return *is_table
+               ? bloom_database_damaged(database, "%s", "it has no column id INTEGER PRIMARY KEY")
+               : SQLITE_OK;
+}
+
+/* Prepares a statement and binds its first parameter. Until it ends, the connection's limit of the
+ * length of values is that of a row, because it may be lower. */
+static int begin(struct bloom_database *database, enum bloom_statement which, sqlite3_int64 first) {
     enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };
+    bool is_table;
+    int code = check_ids(database, &is_table);
+    if (!is_table) {
+        sqlite3_finalize(database->statements[which]);
+        database->statements[which] = NULL;
+    }
+    if (code == SQLITE_OK)
+        code = prepare(database, which);
+    if (code == SQLITE_OK && !is_table)
+        code = bloom_database_fail(database, SQLITE_ERROR, "%s is a view", database->data_name);
+    if (code != SQLITE_OK)
+        return code;
     if (++*database->running == 1)
         database->length_limit =
             sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAXIMUM);
+    return bound(database, which, sqlite3_bind_int64(database->statements[which], 1, first));
+}
+
+/* Takes the first step of a statement that is bound. */
+static int take_step(struct bloom_database *database, enum bloom_statement which, bool *row) {
     const int stepped = sqlite3_step(database->statements[which]);
     *row = stepped == SQLITE_ROW;
     return *row || stepped == SQLITE_DONE ? SQLITE_OK
@@ -185,14 +230,11 @@ int bloom_database_start(struct bloom_database *database, enum bloom_statement w
                          sqlite3_int64 first, sqlite3_int64 second, sqlite3_stmt **statement,
                          bool *row) {
     *row = false;
-    int code = prepare(database, which);
-    if (code != SQLITE_OK)
-        return code;
+    int code = begin(database, which, first);
     *statement = database->statements[which];
-    sqlite3_bind_int64(*statement, 1, first);
-    if (which == BLOOM_WALK_ROWS)
-        sqlite3_bind_int64(*statement, 2, second);
-    return take_step(database, which, row);
+    if (code == SQLITE_OK && which == BLOOM_WALK_ROWS)
+        code = bound(database, which, sqlite3_bind_int64(*statement, 2, second));
+    return code == SQLITE_OK ? take_step(database, which, row) : code;
 }
 
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code) {
@@ -208,7 +250,7 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
     return bloom_database_fail_sqlite(database, ended);
 }
 
-/* Runs a statement that writes. */
+/* Runs a statement that writes and whose parameters are bound. */
 static int run_statement(struct bloom_database *database, enum bloom_statement which) {
     bool row;
     int code = take_step(database, which, &row);
@@ -225,22 +267,53 @@ static int run_statement(struct bloom_database *database, enum bloom_statement w
                : code;
 }
 
+/* A trigger on the shadow table may have changed or deleted what was just written. */
+static int changed_by_trigger(struct bloom_database *database) {
+    return bloom_database_fail(database, SQLITE_ERROR,
+                               "a trigger changes what is written to %s. Drop the triggers on %s",
+                               database->data_name, database->data_name);
+}
+
+/* Returns an error unless the row has these bytes. */
+static int look_at_row(struct bloom_database *database, sqlite3_int64 id, const uint8_t *bytes,
+                       uint32_t length) {
+    sqlite3_stmt *statement;
+    bool row;
+    int code = bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &row);
+    if (code != SQLITE_OK)
+        return code;
+    const bool has_length = row && (uint32_t)sqlite3_column_bytes(statement, 0) == length;
+    const void *found = has_length ? sqlite3_column_blob(statement, 0) : NULL;
+    const bool is_there = found != NULL && memcmp(found, bytes, length) == 0;
+    code = bloom_database_end(database, BLOOM_READ_ROW, SQLITE_OK);
+    return code == SQLITE_OK && !is_there ? changed_by_trigger(database) : code;
+}
+
 int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
                              const uint8_t *bytes, uint32_t length) {
-    int code = prepare(database, BLOOM_WRITE_ROW);
+    int code = begin(database, BLOOM_WRITE_ROW, id);
     if (code != SQLITE_OK)
         return code;
     sqlite3_stmt *statement = database->statements[BLOOM_WRITE_ROW];
-    sqlite3_bind_int64(statement, 1, id);
-    sqlite3_bind_blob(statement, 2, bytes, (int)length, SQLITE_STATIC);
-    code = run_statement(database, BLOOM_WRITE_ROW);
+    code = bound(database, BLOOM_WRITE_ROW,
+                 sqlite3_bind_blob(statement, 2, bytes, (int)length, SQLITE_STATIC));
+    if (code == SQLITE_OK)
+        code = run_statement(database, BLOOM_WRITE_ROW);
     sqlite3_bind_null(statement, 2); /* the bytes are the caller's */
-    return code;
+    return code == SQLITE_OK ? look_at_row(database, id, bytes, length) : code;
 }
 
 int bloom_database_delete_rows(struct bloom_database *database) {
-    int code = prepare(database, BLOOM_DELETE_ROWS);
-    return code == SQLITE_OK ? run_statement(database, BLOOM_DELETE_ROWS) : code;
+    sqlite3_stmt *statement;
+    bool row = false;
+    int code = begin(database, BLOOM_DELETE_ROWS, 0);
+    if (code == SQLITE_OK)
+        code = run_statement(database, BLOOM_DELETE_ROWS);
+    if (code == SQLITE_OK)
+        code = bloom_database_start(database, BLOOM_WALK_ROWS, 1, INT64_MAX, &statement, &row);
+    if (code == SQLITE_OK)
+        code = bloom_database_end(database, BLOOM_WALK_ROWS, code);
+    return code == SQLITE_OK && row ? changed_by_trigger(database) : code;
 }
 
 /* Rows by handle */
@@ -269,7 +342,10 @@ static int explain_no_handle(struct bloom_database *database, sqlite3_int64 id, 
 
 int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, bool writes,
                             sqlite3_blob **handle) {
-    int code;
+    bool is_table = true;
+    int code = *handle != NULL ? SQLITE_OK : check_ids(database, &is_table);
+    if (code != SQLITE_OK)
+        return code;
     if (*handle != NULL)
         code = sqlite3_blob_reopen(*handle, id);
     else
@@ -277,9 +353,10 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
                                  "data", id, writes, handle);
     if (code == SQLITE_OK)
         return code;
-    if ((code & 0xff) != SQLITE_ERROR)
-        return bloom_database_close_row(handle, bloom_database_fail_sqlite(database, code));
-    code = explain_no_handle(database, id, code);
+    if ((code & 0xff) == SQLITE_ERROR && is_table)
+        code = explain_no_handle(database, id, code);
+    else
+        code = bloom_database_fail_sqlite(database, code);
     return bloom_database_close_row(handle, code);
 }
 

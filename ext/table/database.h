@@ -1,7 +1,7 @@
 /* The database as a filter table sees it: its shadow table, four statements, and messages.
  *
  * A filter table trusts its shadow table as R*Tree and FTS5 trust theirs: what is in it is used
- * when it has the right type and length, whoever wrote it. Three rules keep a shadow
+ * when it has the right type and length, whoever wrote it. Four rules keep a shadow
  * table that somebody else made from doing harm:
  *
  *   1. Statements are prepared with SQLITE_PREPARE_NO_VTAB, so neither they nor triggers on the
@@ -11,6 +11,8 @@
  *      costs neither time nor memory.
  *   3. SQLITE_CONSTRAINT from a statement is turned into damage. The caller of xUpdate would take
  *      it for a key that was ignored.
+ *   4. A statement begins only on a table whose ids are its rowids, and a row that was written is
+ *      looked at.
  *
  * Every int below is an SQLite result code. On any error but SQLITE_NOMEM the message is kept for
  * bloom_database_message.
@@ -98,11 +100,12 @@ int bloom_database_start(struct bloom_database *database, enum bloom_statement w
 /* Ends the statement. Returns its error if it has failed, otherwise code, which is the caller's. */
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code);
 
-/* Writes a row: a new one, or in place of the one with that id, on which no handle may be open. */
+/* Writes a row: a new one, or in place of the one with that id, on which no handle may be open. An
+ * error when it is not there afterwards. */
 int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
                              const uint8_t *bytes, uint32_t length);
 
-/* Deletes all rows but row 0. */
+/* Deletes all rows but row 0. An error when chunks are there afterwards. */
 int bloom_database_delete_rows(struct bloom_database *database);
 
 /* Opens a row for reading or writing through a BLOB handle, or moves an open handle to it: *handle

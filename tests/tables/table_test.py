@@ -120,6 +120,13 @@ class Limits(TableTest):
             rows(connection, "SELECT filter FROM s")
         self.assertEqual(count_found(connection, 1, 10), 10)
 
+    def test_a_limit_below_the_length_of_a_row_does_not_count_for_rows(self):
+        connection = self.make(capacity=100_000)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, 1000)
+        insert_numbers(connection, 1, 1000)
+        self.assertEqual(connection.limit(apsw.SQLITE_LIMIT_LENGTH), 1000)
+        self.assertEqual(count_found(connection, 1, 1000), 1000)
+
 
 class Protection(TableTest):
     def test_everything_works_under_defensive_and_shadow_tables_are_protected(self):
