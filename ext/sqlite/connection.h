@@ -20,6 +20,8 @@ void bloom_library_keep(void);
 /* Ends a use. The caller must not call SQLite afterwards, unless it has another use. */
 void bloom_library_leave(void);
 
+struct bloom_caches;
+
 /* What the functions and filter tables of a connection share. */
 struct bloom_connection {
     sqlite3 *database;
@@ -27,7 +29,8 @@ struct bloom_connection {
     uint64_t references;     /* by functions, living pins and modules of tables */
     uint64_t deaths;         /* of pins */
     unsigned tables_running; /* statements of filter tables at work: see table/database.h */
-    unsigned rotations;      /* writes of a newest generation: see table/chunks.h */
+    int table_changes;       /* rows that they have changed by statements */
+    struct bloom_caches *caches; /* of filter tables: see table/cache.h */
     bool loaded;             /* everything is registered: see extension.c */
 };
 

@@ -19,19 +19,18 @@ enum {
     NEAR_BYTES = 4096
 };
 
-static void close_reader(struct bloom_chunks *chunks) {
+void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
     bloom_database_close_row(&chunks->reader, SQLITE_OK);
 }
 
 void bloom_chunks_finish(struct bloom_chunks *chunks) {
     if (chunks->cursors == 0)
-        close_reader(chunks);
+        bloom_chunks_close_reader(chunks);
 }
 
 void bloom_chunks_close(struct bloom_chunks *chunks) {
-    close_reader(chunks);
-    bloom_copies_close(&chunks->copies);
+    bloom_chunks_close_reader(chunks);
     sqlite3_free(chunks->buffer);
 }
 
@@ -50,44 +49,33 @@ int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite
     return code == SQLITE_OK ? code : bloom_database_close_row(handle, code);
 }
 
-/* In a write transaction only rotate, clear and a rollback change the newest generation. SQLite may
- * have two objects of the same table at once, so the writes of all tables of the connection count.
- * Outside of a write transaction the newest generation is valid as long as a copy is. */
-static bool knows_newest(const struct bloom_chunks *chunks) {
-    return chunks->growth.generations == 1 ||
-           (chunks->newest_known && chunks->rotations == *chunks->database->rotations);
+/* Reads row 0 unless its newest generation is known, as long as a row in memory is valid. */
+static int start(struct bloom_chunks *chunks, bool writes, sqlite3_blob **handle) {
+    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
+    struct bloom_cache *cache = chunks->cache;
+    bloom_cache_start(cache);
+    chunks->newest = 0;
+    if (chunks->growth.generations == 1)
+        return SQLITE_OK;
+    if (!cache->usable || cache->newest_epoch != cache->epoch) {
+        int code = bloom_chunks_open_row_0(chunks->database, writes, handle, row);
+        if (code != SQLITE_OK)
+            return code;
+        cache->newest = bloom_load32(row + BLOOM_NEWEST_AT);
+        cache->newest_epoch = bloom_cache_may_keep(cache) ? cache->epoch : 0;
+    }
+    chunks->newest = cache->newest;
+    return SQLITE_OK;
 }
 
 int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle) {
-    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
-    chunks->copies.usable = false;
-    if (knows_newest(chunks))
-        return SQLITE_OK;
-    int code = bloom_chunks_open_row_0(chunks->database, true, handle, row);
-    chunks->newest = bloom_load32(row + BLOOM_NEWEST_AT);
-    chunks->newest_epoch = 0; /* a rollback changes it, but not the version of the database */
-    chunks->newest_known = code == SQLITE_OK && chunks->copies.writes;
-    chunks->rotations = *chunks->database->rotations;
-    return code;
+    return start(chunks, true, handle);
 }
 
 int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
-    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     sqlite3_blob *handle = NULL;
-    bloom_copies_start(&chunks->copies);
-    if (knows_newest(chunks) ||
-        (chunks->copies.usable && chunks->newest_epoch == chunks->copies.epoch))
-        return SQLITE_OK;
-    int code = bloom_chunks_open_row_0(chunks->database, false, &handle, row);
-    chunks->newest = bloom_load32(row + BLOOM_NEWEST_AT);
-    chunks->newest_epoch =
-        code == SQLITE_OK && bloom_copies_may_keep(&chunks->copies) ? chunks->copies.epoch : 0;
+    int code = start(chunks, false, &handle);
     return bloom_database_close_row(&handle, code);
-}
-
-void bloom_chunks_transaction(struct bloom_chunks *chunks, bool runs) {
-    chunks->copies.writes = runs;
-    chunks->newest_known = false;
 }
 
 int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
@@ -97,7 +85,7 @@ int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
     int code = bloom_chunks_open_row_0(chunks->database, true, &handle, row);
     if (code != SQLITE_OK)
         return code;
-    ++*chunks->database->rotations;
+    chunks->cache->newest_epoch = 0;
     bloom_store32(row + BLOOM_NEWEST_AT, newest);
     code = sqlite3_blob_write(handle, row, sizeof row, 0);
     if (code != SQLITE_OK)
@@ -217,17 +205,19 @@ static int open_chunk(struct bloom_chunks *chunks, const struct bloom_place *pla
     return code;
 }
 
-/* Reading a block. Both functions set *row to the head followed by the block, or to NULL when there
- * is no row, and note for copies what was read. */
-
-static int note_row(struct bloom_chunks *chunks, const struct bloom_place *place, bool exists) {
-    return bloom_copies_note(&chunks->copies, layer_number(chunks, place->generation, place->index),
-                             place->layer->chunks, place->chunk, exists);
+static struct bloom_cache_key cache_key(const struct bloom_chunks *chunks,
+                                        const struct bloom_place *place) {
+    return (struct bloom_cache_key){layer_number(chunks, place->generation, place->index),
+                                    place->chunk, place->layer->chunks, id_of(chunks, place),
+                                    row_bytes(place)};
 }
 
-/* Copies the row if that is wanted: only here is all of it in memory. */
+/* Reading a block. Both functions set *row to the head followed by the block, or to NULL when there
+ * is no row. */
+
+/* The row goes into `room`, if there is any: only here is all of it in memory. */
 static int read_by_statement(struct bloom_chunks *chunks, const struct bloom_place *place,
-                             enum bloom_copy copy, const uint8_t **row) {
+                             uint8_t *room, const uint8_t **row) {
     sqlite3_stmt *statement;
     bool has_row;
     *row = NULL;
@@ -237,13 +227,9 @@ static int read_by_statement(struct bloom_chunks *chunks, const struct bloom_pla
         return code;
     if (has_row)
         code = row_of(chunks, statement, 0, place, row);
-    if (code == SQLITE_OK && has_row && copy == BLOOM_COPY_WANTED)
-        code = bloom_copies_make(&chunks->copies,
-                                 layer_number(chunks, place->generation, place->index),
-                                 place->chunk, *row, row_bytes(place));
-    else if (code == SQLITE_OK)
-        code = note_row(chunks, place, has_row);
-    if (code == SQLITE_OK && has_row) {
+    if (*row != NULL && room != NULL)
+        memcpy(room, *row, row_bytes(place));
+    if (*row != NULL) {
         memcpy(chunks->block, *row, BLOOM_CHUNK_HEAD_BYTES);
         memcpy(chunks->block + BLOOM_CHUNK_HEAD_BYTES, *row + place->offset, place->bytes);
         *row = chunks->block;
@@ -257,7 +243,7 @@ static bool uses_reader(struct bloom_chunks *chunks, const struct bloom_place *p
     if (row_bytes(place) < LARGE_ROW_BYTES &&
         (chunks->cursors == 0 || chunks->reads++ < READS_BEFORE_READER))
         return false;
-    return !bloom_copies_is_memory_file(&chunks->copies);
+    return !bloom_cache_is_memory_file(chunks->cache);
 }
 
 static int read_by_reader(struct bloom_chunks *chunks, const struct bloom_place *place,
@@ -279,28 +265,48 @@ static int read_by_reader(struct bloom_chunks *chunks, const struct bloom_place 
     }
     chunks->reader = handle;
     chunks->reads = handle != NULL ? chunks->reads : 0;
-    return code == SQLITE_OK ? note_row(chunks, place, *row != NULL) : code;
+    return code;
+}
+
+/* Reads a row that is not in memory. It is kept if it was read before and there is room. */
+static int read_row(struct bloom_chunks *chunks, const struct bloom_place *place,
+                    enum bloom_known known, const uint8_t **row) {
+    const struct bloom_cache_key key = cache_key(chunks, place);
+    uint8_t *room = NULL;
+    int code = SQLITE_OK;
+    if (known == BLOOM_SEEN)
+        code = bloom_cache_room(chunks->cache, &key, false, &room);
+    if (code != SQLITE_OK)
+        return code;
+    code = room == NULL && uses_reader(chunks, place) ? read_by_reader(chunks, place, row)
+                                                      : read_by_statement(chunks, place, room, row);
+    if (code != SQLITE_OK)
+        return code;
+    if (room == NULL || *row == NULL)
+        return bloom_cache_note(chunks->cache, &key, *row != NULL);
+    bloom_cache_keep(chunks->cache, &key);
+    return code;
 }
 
 int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *place,
                       const uint8_t **block, bool *closed) {
     uint32_t offset = BLOOM_CHUNK_HEAD_BYTES;
+    uint8_t *kept;
     const uint8_t *row;
     bool is_stale;
     int code = SQLITE_OK;
-    const enum bloom_copy copy =
-        bloom_copies_find(&chunks->copies, layer_number(chunks, place->generation, place->index),
-                          place->chunk, row_bytes(place), &row);
+    const enum bloom_known known = bloom_cache_find(
+        chunks->cache, layer_number(chunks, place->generation, place->index), place->chunk, &kept);
     *block = NULL;
     *closed = false;
-    if (copy == BLOOM_COPY_ABSENT)
+    if (known == BLOOM_ABSENT)
         return SQLITE_OK;
-    if (copy == BLOOM_COPY_FOUND)
+    if (known == BLOOM_KEPT) {
+        row = kept;
         offset = place->offset;
-    else if (copy == BLOOM_COPY_UNKNOWN && uses_reader(chunks, place))
-        code = read_by_reader(chunks, place, &row);
-    else
-        code = read_by_statement(chunks, place, copy, &row);
+    } else {
+        code = read_row(chunks, place, known, &row);
+    }
     if (code != SQLITE_OK || row == NULL)
         return code;
     const struct bloom_head head = load_head(row);
@@ -323,54 +329,131 @@ static int bytes_with_head(const struct bloom_place *place) {
     return is_near(place) ? (int)(place->offset + place->bytes) : BLOOM_CHUNK_HEAD_BYTES;
 }
 
-static int read_change(struct bloom_chunks *chunks, struct bloom_change *change) {
+/* Reads the row that the handle is at: all of it into room, if there is any, or else head and blocks
+ * into the buffer. */
+static int read_change(struct bloom_chunks *chunks, uint8_t *room, struct bloom_change *change) {
     const struct bloom_place *place = &change->place;
-    bool is_stale = false;
-    int code = sqlite3_blob_read(change->handle, chunks->buffer, bytes_with_head(place), 0);
-    if (code == SQLITE_OK && !is_near(place))
-        code = sqlite3_blob_read(change->handle, change->blocks, (int)place->bytes,
+    uint8_t *row = room != NULL ? room : chunks->buffer;
+    int code = sqlite3_blob_read(change->handle, row,
+                                 room != NULL ? (int)row_bytes(place) : bytes_with_head(place), 0);
+    if (code == SQLITE_OK && room == NULL && !is_near(place))
+        code = sqlite3_blob_read(change->handle, row + place->offset, (int)place->bytes,
                                  (int)place->offset);
-    if (code != SQLITE_OK)
-        return bloom_database_fail_sqlite(chunks->database, code);
-    change->head = load_head(chunks->buffer);
-    code = check_head(chunks, place, &change->head, &is_stale);
-    return is_stale ? bloom_change_close(change, code) : code;
+    change->row = row;
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(chunks->database, code);
+}
+
+/* Opens a row that is not in memory, and keeps it if there is room: a large one only if it was used
+ * before, because reading all of it takes long. */
+static int open_row(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
+                    enum bloom_known known, struct bloom_change *change) {
+    uint8_t *room = NULL;
+    int code = SQLITE_OK;
+    if (known == BLOOM_SEEN || (known == BLOOM_UNKNOWN && key->length < LARGE_ROW_BYTES))
+        code = bloom_cache_room(chunks->cache, key, true, &room);
+    if (code == SQLITE_OK)
+        code = open_chunk(chunks, &change->place, true, &change->handle);
+    if (code == SQLITE_OK && change->handle != NULL)
+        code = read_change(chunks, room, change);
+    if (code != SQLITE_OK || change->handle == NULL)
+        return code;
+    change->is_kept = room != NULL;
+    if (room == NULL)
+        return bloom_cache_note(chunks->cache, key, true);
+    bloom_cache_keep(chunks->cache, key);
+    return code;
+}
+
+/* Opens the row of the place, from memory if it is there; change->row is NULL if there is none. */
+static int open_known(struct bloom_chunks *chunks, struct bloom_change *change) {
+    const struct bloom_cache_key key = cache_key(chunks, &change->place);
+    uint8_t *kept;
+    int code = SQLITE_OK;
+    const enum bloom_known known = bloom_cache_find(chunks->cache, key.array, key.chunk, &kept);
+    change->row = NULL;
+    change->is_kept = change->is_draft = false;
+    if (known != BLOOM_KEPT)
+        return open_row(chunks, &key, known, change);
+    code = bloom_cache_may_draft(chunks->cache, &change->is_draft);
+    if (code == SQLITE_OK && !change->is_draft)
+        code = open_chunk(chunks, &change->place, true, &change->handle);
+    if (code != SQLITE_OK || (!change->is_draft && change->handle == NULL))
+        return code;
+    change->row = kept;
+    change->is_kept = true;
+    return code;
 }
 
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change) {
+    bool is_stale = false;
     if (chunks->buffer == NULL)
         chunks->buffer = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
     if (chunks->buffer == NULL)
         return bloom_change_close(change, SQLITE_NOMEM);
     change->place = *place;
-    change->blocks = chunks->buffer + place->offset;
-    int code = open_chunk(chunks, place, true, &change->handle);
-    if (code == SQLITE_OK && change->handle != NULL)
-        code = read_change(chunks, change);
-    if (code == SQLITE_OK && change->handle == NULL) {
-        change->head = (struct bloom_head){.generation = place->generation};
-        memset(chunks->buffer, 0, row_bytes(place));
+    int code = open_known(chunks, change);
+    if (code == SQLITE_OK && change->row != NULL) {
+        change->head = load_head(change->row);
+        code = check_head(chunks, place, &change->head, &is_stale);
     }
-    return code == SQLITE_OK ? code : bloom_change_close(change, code);
+    if (code != SQLITE_OK)
+        return bloom_change_close(change, code);
+    if (change->row == NULL || is_stale) {
+        bloom_change_close(change, code);
+        change->is_kept = change->is_draft = false;
+        change->head = (struct bloom_head){.generation = place->generation};
+        change->row = memset(chunks->buffer, 0, row_bytes(place));
+    }
+    change->blocks = change->row + place->offset;
+    return code;
 }
 
-int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) {
+/* Writes a row that is not there, or counts as zeros, and keeps it. */
+static int save_new(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
+                    struct bloom_change *change) {
+    uint8_t *room = NULL;
+    int code = bloom_database_write_row(chunks->database, key->id, change->row, key->length);
+    if (code == SQLITE_OK)
+        code = bloom_cache_room(chunks->cache, key, true, &room);
+    if (code == SQLITE_OK && room != NULL) {
+        memcpy(room, change->row, key->length);
+        bloom_cache_keep(chunks->cache, key);
+    } else if (code == SQLITE_OK) {
+        code = bloom_cache_note(chunks->cache, key, true);
+    }
+    return code;
+}
+
+/* Writes head and blocks through the handle. */
+static int save_through(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
+                        struct bloom_change *change) {
     const struct bloom_place *place = &change->place;
-    uint8_t *row = chunks->buffer;
-    bloom_store32(row, change->head.ones);
-    bloom_store32(row + 4, change->head.keys);
-    bloom_store32(row + 8, change->head.generation);
-    bloom_store32(row + 12, change->head.closed);
-    if (change->handle == NULL)
-        return bloom_database_write_row(chunks->database, id_of(chunks, place), row,
-                                        row_bytes(place));
-    int code = sqlite3_blob_write(change->handle, row, bytes_with_head(place), 0);
+    int code = sqlite3_blob_write(change->handle, change->row, bytes_with_head(place), 0);
     if (code == SQLITE_OK && !is_near(place))
         code = sqlite3_blob_write(change->handle, change->blocks, (int)place->bytes,
                                   (int)place->offset);
-    if (code != SQLITE_OK)
-        code = bloom_database_fail_sqlite(chunks->database, code);
+    if (code == SQLITE_OK)
+        return code;
+    if (change->is_kept)
+        bloom_cache_drop(chunks->cache, key);
+    return bloom_database_fail_sqlite(chunks->database, code);
+}
+
+int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) {
+    const struct bloom_cache_key key = cache_key(chunks, &change->place);
+    int code = SQLITE_OK;
+    bloom_store32(change->row, change->head.ones);
+    bloom_store32(change->row + 4, change->head.keys);
+    bloom_store32(change->row + 8, change->head.generation);
+    bloom_store32(change->row + 12, change->head.closed);
+    if (change->is_draft)
+        bloom_cache_draft(chunks->cache, &key);
+    else if (change->handle != NULL)
+        code = save_through(chunks, &key, change);
+    else
+        code = save_new(chunks, &key, change);
+    chunks->cache->has_written = chunks->cache->has_written || code == SQLITE_OK;
     return bloom_change_close(change, code);
 }
 
@@ -424,8 +507,10 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
                 bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
-    int code =
-        bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
+    int code = bloom_cache_write(chunks->cache);
+    if (code == SQLITE_OK)
+        code =
+            bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
     if (code != SQLITE_OK)
         return code;
     for (sqlite3_int64 least = first; row && code == SQLITE_OK;

@@ -4,10 +4,22 @@
  * many as fill a database page without overflowing it. A chunk that has no row counts as zeros, and
  * so does one of a generation that is forgotten.
  *
- * A block is read from a copy (copies.h), by a statement, or through a BLOB handle: the reader. It
- * takes longer to open than a statement takes, and less time to move. So it is for queries that
- * read many blocks, and for chunks so large that a statement would copy too much. Chunks are
- * changed through a handle of their own, which writes head and blocks together.
+ * A row can be in two places (cache.h says when memory may be used):
+ *
+ *     in the database          in memory           who wins
+ *     ------------------------------------------------------------------------------------
+ *     row                      -                   the database
+ *     row                      row, clean          they are equal: memory is read
+ *     row of an earlier state  row, a draft        memory, which is written later
+ *     -                        "has no row"        the chunk counts as zeros
+ *
+ * The first change of a chunk in a transaction is written through a BLOB handle, head and blocks
+ * together, and the row is kept. Later changes wait in memory. So a small transaction costs what it
+ * costs without memory, and each chunk that has bits has a row at once.
+ *
+ * Reading without memory takes a statement, or a BLOB handle: the reader. It takes longer to open
+ * than a statement takes, and less time to move. So it is for queries that read many blocks, and for
+ * chunks so large that a statement would copy too much.
  *
  * An open handle keeps the transaction alive and the database locked. So a handle for writing lives
  * for one change, and the reader only while the table has a cursor open. SQLite calls the
@@ -18,7 +30,7 @@
 #define BLOOM_TABLE_CHUNKS_H
 
 #include "filter/growth.h"
-#include "table/copies.h"
+#include "table/cache.h"
 
 /* The head of a chunk, as stored. */
 struct bloom_head {
@@ -26,27 +38,24 @@ struct bloom_head {
 };
 enum { BLOOM_CHUNK_HEAD_BYTES = 16, BLOOM_COUNT_MAXIMUM = INT32_MAX };
 
-/* Begins as the database, here and in copies, and zeros. */
+/* Begins as the cache, its database, and zeros. */
 struct bloom_chunks {
-    struct bloom_database *database;
+    struct bloom_cache *cache;
+    struct bloom_database *database; /* of the cache */
     struct bloom_growth growth;
-    uint32_t newest;       /* generation */
-    bool newest_known;     /* it was read in the write transaction that is under way, */
-    unsigned rotations;    /* when that many had been made */
-    uint64_t newest_epoch; /* of copies: it was read in that epoch */
+    uint32_t newest; /* generation, of the operation that is under way */
     unsigned layer_count;
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* the first layer_count are computed */
-    struct bloom_copies copies;
-    sqlite3_blob *reader; /* NULL when it is not open */
-    unsigned reads;       /* since it was closed */
-    unsigned cursors;     /* of the table that are open */
-    uint8_t *buffer;      /* for a row that is changed, from the first change on */
+    sqlite3_blob *reader;                            /* NULL when it is not open */
+    unsigned reads;                                  /* since it was closed */
+    unsigned cursors;                                /* of the table that are open */
+    uint8_t *buffer; /* for a row that is changed, from the first change on */
     uint8_t block[BLOOM_CHUNK_HEAD_BYTES + BLOOM_BLOCK_BYTES_MAXIMUM]; /* that was read last */
 };
 
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
-/* Call first in each operation that reads. Decides whether copies may be used, and reads the newest
+/* Call first in each operation that reads. Decides whether memory may be used, and reads the newest
  * generation if there are several. */
 int bloom_chunks_start_reading(struct bloom_chunks *chunks);
 
@@ -57,8 +66,8 @@ int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handl
 /* Call last in each operation. Closes the reader unless a cursor is open. */
 void bloom_chunks_finish(struct bloom_chunks *chunks);
 
-/* SQLite begins a transaction in which the table is written, rolls it back in part, or ends it. */
-void bloom_chunks_transaction(struct bloom_chunks *chunks, bool runs);
+/* Call at a rollback: what the reader points to may be gone. */
+void bloom_chunks_close_reader(struct bloom_chunks *chunks);
 
 /* Opens row 0, or moves a handle to it, and reads it. */
 int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite3_blob **handle,
@@ -98,10 +107,14 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
 
 /* A place that is open for change, with the head of its chunk. */
 struct bloom_change {
-    sqlite3_blob *handle; /* NULL: nothing is open, or the chunk counts as zeros */
+    sqlite3_blob
+        *handle; /* NULL: nothing is open, or the chunk counts as zeros, or it is a draft */
     struct bloom_place place;
     struct bloom_head head;
-    uint8_t *blocks; /* the bytes of the place, zeros when the chunk counts as zeros */
+    uint8_t *row;    /* in the cache, or a buffer */
+    uint8_t *blocks; /* the bytes of the place in it, zeros when the chunk counts as zeros */
+    bool is_kept;    /* the row is in the cache, */
+    bool is_draft;   /* and is not written now */
 };
 
 /* Opens a place for change. handle must be NULL, or of what is open, which is then moved: this
@@ -110,13 +123,13 @@ struct bloom_change {
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change);
 
-/* Writes head and blocks, as a new row if the chunk counts as zeros, and closes. */
+/* Writes head and blocks, now or later, as a new row if the chunk counts as zeros, and closes. */
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 
 /* Closes without writing, and returns code. */
 int bloom_change_close(struct bloom_change *change, int code);
 
-/* Calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
+/* Writes all drafts and calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
  * table, or of one generation from layer `first` on. An error of visit ends the walk. A row that is
  * no chunk, or contradicts FORMAT-tables.md, is an error. visit must not start another walk. */
 typedef int bloom_chunk_visit(void *argument, const struct bloom_place *place,

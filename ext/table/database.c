@@ -40,6 +40,14 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
     return bloom_database_fail(database, code, "%s", sqlite3_errmsg(database->connection));
 }
 
+int bloom_database_fail_like(struct bloom_database *database, int code,
+                             struct bloom_database *other) {
+    char *message = bloom_database_message(other);
+    sqlite3_free(database->message);
+    database->message = message;
+    return code;
+}
+
 char *bloom_database_message(struct bloom_database *database) {
     char *message = database->message;
     database->message = NULL;
@@ -48,27 +56,14 @@ char *bloom_database_message(struct bloom_database *database) {
 
 /* Life */
 
-/* Both names in one piece of memory. */
-static bool set_name(struct bloom_database *database, const char *name) {
-    static const char SUFFIX[] = "_data";
-    const size_t length = strlen(name);
-    char *names = sqlite3_malloc64(2 * length + 1 + sizeof SUFFIX);
-    if (names == NULL)
-        return false;
-    sqlite3_free(database->name);
-    database->name = memcpy(names, name, length + 1);
-    database->data_name = memcpy(names + length + 1, name, length);
-    memcpy(database->data_name + length, SUFFIX, sizeof SUFFIX);
-    return true;
-}
-
-bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, const char *schema,
-                         const char *name, unsigned *running, unsigned *rotations) {
-    *database = (struct bloom_database){
-        .connection = connection, .running = running, .rotations = rotations};
+bool bloom_database_open(struct bloom_database *database, struct bloom_connection *owner,
+                         const char *schema, const char *name) {
+    *database = (struct bloom_database){.connection = owner->database, .owner = owner};
     database->schema = sqlite3_mprintf("%s", schema);
     database->file_schema = sqlite3_stricmp(schema, "main") == 0 ? NULL : database->schema;
-    return database->schema != NULL && set_name(database, name);
+    database->name = sqlite3_mprintf("%s", name);
+    database->data_name = sqlite3_mprintf("%s_data", name);
+    return database->schema != NULL && database->name != NULL && database->data_name != NULL;
 }
 
 static void finalize_statements(struct bloom_database *database) {
@@ -82,11 +77,12 @@ void bloom_database_close(struct bloom_database *database) {
     finalize_statements(database);
     sqlite3_free(database->schema);
     sqlite3_free(database->name);
+    sqlite3_free(database->data_name);
     sqlite3_free(database->message);
 }
 
 int bloom_database_enter(struct bloom_database *database) {
-    if (*database->running == 0)
+    if (database->owner->tables_running == 0)
         return SQLITE_OK;
     return bloom_database_fail(database, SQLITE_LOCKED,
                                "a trigger on the shadow table of a filter table uses a filter "
@@ -114,10 +110,10 @@ static int execute(struct bloom_database *database, char *sql) {
     int code = prepare_text(database, sql, 0, &statement);
     if (code != SQLITE_OK)
         return code;
-    ++*database->running;
+    ++database->owner->tables_running;
     sqlite3_step(statement);
     code = sqlite3_finalize(statement);
-    --*database->running;
+    --database->owner->tables_running;
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
@@ -150,7 +146,11 @@ int bloom_database_rename_table(struct bloom_database *database, const char *nam
                                    "the authorizer of this connection ignores a part of ALTER "
                                    "TABLE %s. Let it allow or deny that",
                                    database->data_name);
-    return code == SQLITE_OK && !set_name(database, name) ? SQLITE_NOMEM : code;
+    return code;
+}
+
+bool bloom_database_exists(struct bloom_database *database) {
+    return find_table(database, database->name) != SQLITE_ERROR;
 }
 
 bool bloom_database_is_old(struct bloom_database *database) {
@@ -212,7 +212,7 @@ static int begin(struct bloom_database *database, enum bloom_statement which, sq
         code = bloom_database_fail(database, SQLITE_ERROR, "%s is a view", database->data_name);
     if (code != SQLITE_OK)
         return code;
-    if (++*database->running == 1)
+    if (++database->owner->tables_running == 1)
         database->length_limit =
             sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAXIMUM);
     return bound(database, which, sqlite3_bind_int64(database->statements[which], 1, first));
@@ -239,7 +239,7 @@ int bloom_database_start(struct bloom_database *database, enum bloom_statement w
 
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code) {
     const int ended = sqlite3_reset(database->statements[which]);
-    if (--*database->running == 0)
+    if (--database->owner->tables_running == 0)
         sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, database->length_limit);
     if (ended == SQLITE_OK)
         return code;
@@ -253,12 +253,14 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
 /* Runs a statement that writes and whose parameters are bound. */
 static int run_statement(struct bloom_database *database, enum bloom_statement which) {
     bool row;
+    const int before = sqlite3_total_changes(database->connection);
     int code = take_step(database, which, &row);
     if (code != SQLITE_OK)
         return code;
     /* A statement that an authorizer turned into nothing writes nothing. */
     const bool is_ignored = sqlite3_stmt_readonly(database->statements[which]) != 0;
     code = bloom_database_end(database, which, code);
+    database->owner->table_changes += sqlite3_total_changes(database->connection) - before;
     return code == SQLITE_OK && is_ignored
                ? bloom_database_fail(database, SQLITE_AUTH,
                                      "the authorizer of this connection ignores an INSERT into %s. "
@@ -360,17 +362,38 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
     return bloom_database_close_row(handle, code);
 }
 
-int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes) {
+/* Asks a PRAGMA for a number; 0 if there is no answer. */
+static int ask_pragma(struct bloom_database *database, const char *name, sqlite3_int64 *number) {
     sqlite3_stmt *statement;
-    *bytes = 0;
-    int code = prepare_text(database, sqlite3_mprintf("PRAGMA \"%w\".page_size", database->schema),
+    *number = 0;
+    int code = prepare_text(database, sqlite3_mprintf("PRAGMA \"%w\".%s", database->schema, name),
                             0, &statement);
     if (code != SQLITE_OK)
         return code;
-    int page = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        *number = sqlite3_column_int64(statement, 0);
     code = sqlite3_finalize(statement);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
+}
+
+uint64_t bloom_database_cache_bytes(struct bloom_database *database) {
+    enum { KIB = 1024 };
+    sqlite3_int64 size, page = KIB;
+    int code = ask_pragma(database, "cache_size", &size);
+    if (code == SQLITE_OK && size > 0) /* in pages; a negative one is in KiB */
+        code = ask_pragma(database, "page_size", &page);
+    if (code == SQLITE_OK)
+        return (uint64_t)(size < 0 ? -size : size) * (uint64_t)page;
+    sqlite3_free(bloom_database_message(database));
+    return 0;
+}
+
+int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes) {
+    sqlite3_int64 page;
+    *bytes = 0;
+    int code = ask_pragma(database, "page_size", &page);
     if (code != SQLITE_OK)
-        return bloom_database_fail_sqlite(database, code);
+        return code;
     if (page < PAGE_MINIMUM)
         return bloom_database_fail(database, SQLITE_AUTH,
                                    "the authorizer of this connection hides the page size. Let it "
@@ -379,6 +402,6 @@ int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes) 
     sqlite3_file_control(database->connection, database->schema, SQLITE_FCNTL_RESERVE_BYTES,
                          &reserved);
     /* Still -1 before SQLite 3.32, which does not know the question. */
-    *bytes = (uint32_t)(page - (reserved > 0 ? reserved : 0) - PAGE_OVERHEAD);
+    *bytes = (uint32_t)((int)page - (reserved > 0 ? reserved : 0) - PAGE_OVERHEAD);
     return SQLITE_OK;
 }

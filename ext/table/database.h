@@ -20,7 +20,7 @@
 #ifndef BLOOM_TABLE_DATABASE_H
 #define BLOOM_TABLE_DATABASE_H
 
-#include "sqlite/value.h"
+#include "sqlite/connection.h"
 
 /* Compiled for SQLite 3.31, too, whose headers lack it. An SQLite that does not know the number
  * says so. */
@@ -44,17 +44,16 @@ struct bloom_database {
     char *schema;
     const char *file_schema; /* for sqlite3_file_control, which finds main sooner by NULL */
     char *name;
-    char *data_name;     /* of the shadow table, NAME_data */
-    unsigned *running;   /* statements of all filter tables of the connection that run now */
-    unsigned *rotations; /* writes of a newest generation by all of them */
+    char *data_name; /* of the shadow table, NAME_data */
+    struct bloom_connection *owner;
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: not prepared yet */
     int length_limit;                           /* of the connection, while a statement runs */
     char *message;
 };
 
 /* Begins. Touches no database yet. Returns false when there is no memory; close in either case. */
-bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, const char *schema,
-                         const char *name, unsigned *running, unsigned *rotations);
+bool bloom_database_open(struct bloom_database *database, struct bloom_connection *owner,
+                         const char *schema, const char *name);
 void bloom_database_close(struct bloom_database *database);
 
 /* Keeps "TABLE: " and the formatted message (as sqlite3_mprintf), and returns the code. */
@@ -73,6 +72,10 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code);
     bloom_database_fail(database, SQLITE_CORRUPT_VTAB,                                             \
                         "%s is damaged: " format BLOOM_RESTORE_DATABASE, (database)->data_name,    \
                         __VA_ARGS__, (database)->name)
+
+/* Fails with the code and the message of another one, whose message is then gone. */
+int bloom_database_fail_like(struct bloom_database *database, int code,
+                             struct bloom_database *other);
 
 /* Returns the message that is kept, from sqlite3_malloc, now the caller's; NULL if there is
  * none. */
@@ -116,6 +119,12 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
 
 /* Closes a handle, if there is one, and returns code. */
 int bloom_database_close_row(sqlite3_blob **handle, int code);
+
+/* Returns false if there is no table of this name. */
+bool bloom_database_exists(struct bloom_database *database);
+
+/* Returns the bytes of the page cache that the database may have, or 0 if it does not say. */
+uint64_t bloom_database_cache_bytes(struct bloom_database *database);
 
 /* The largest BLOB that fits into a row of the shadow table on one page, in bytes. */
 int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes);

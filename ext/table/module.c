@@ -38,7 +38,9 @@ struct table {
     /* A reference: SQLite releases what belongs to a module before the last table is disconnected
      * when another module takes its name (3.40), which a second load of the extension does. */
     struct bloom_connection *connection;
-    struct bloom_database database;
+    struct bloom_cache *cache;
+    struct bloom_database *database; /* of the cache */
+    uint64_t incarnation;            /* of the cache: another one is of another table */
     struct bloom_chunks chunks;
     bool is_configured; /* row 0 was read */
     enum bloom_key_type key_type;
@@ -54,7 +56,7 @@ static struct table *table_of(sqlite3_vtab *base) {
 
 /* Hands the message for a failed call on to SQLite. */
 static int report(struct table *table, int code) {
-    char *message = bloom_database_message(&table->database);
+    char *message = bloom_database_message(table->database);
     if (message != NULL) {
         sqlite3_free(table->base.zErrMsg);
         table->base.zErrMsg = message;
@@ -64,7 +66,7 @@ static int report(struct table *table, int code) {
 
 /* Fails with "TABLE: " and the formatted message (as sqlite3_mprintf). */
 #define table_error(table, ...)                                                                    \
-    report(table, bloom_database_fail(&(table)->database, SQLITE_ERROR, __VA_ARGS__))
+    report(table, bloom_database_fail((table)->database, SQLITE_ERROR, __VA_ARGS__))
 
 /* The rowid of the row that key MATCH returns. It stands for the table and not for one key, so a
  * DELETE can tell it from the row of a key. Only a forged key has this hash. */
@@ -73,6 +75,7 @@ static int report(struct table *table, int code) {
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
+    bool was_used; /* in the statement that is under way */
     struct bloom_kept_key key;
     /* The key's hash. By it SQLite tells rows of different keys apart, for example in key = 1 OR
      * key = 2, and it is all that a DELETE passes back. */
@@ -118,7 +121,7 @@ static void configure(struct table *table, const struct bloom_configuration *con
 }
 
 static int read_configuration(struct table *table) {
-    struct bloom_database *database = &table->database;
+    struct bloom_database *database = table->database;
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_configuration configuration;
@@ -141,31 +144,43 @@ static int read_configuration(struct table *table) {
     return code;
 }
 
-/* The shadow table, with row 0. SQLite takes the creation for the begin of the table's transaction.
- */
+/* The shadow table, with row 0. */
 static int create_shadow_table(struct table *table,
                                const struct bloom_configuration *configuration) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
     /* Writing the shadow table must not be seen in last_insert_rowid(). */
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database.connection);
-    int code = bloom_database_enter(&table->database);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database->connection);
+    int code = bloom_database_enter(table->database);
     if (code == SQLITE_OK)
-        code = bloom_database_create_table(&table->database);
+        code = bloom_database_create_table(table->database);
     bloom_configuration_write(configuration, row);
     if (code == SQLITE_OK)
-        code = bloom_database_write_row(&table->database, 0, row, sizeof row);
-    sqlite3_set_last_insert_rowid(table->database.connection, last_rowid);
-    bloom_chunks_transaction(&table->chunks, true);
+        code = bloom_database_write_row(table->database, 0, row, sizeof row);
+    sqlite3_set_last_insert_rowid(table->database->connection, last_rowid);
     return code;
 }
 
 static void free_table(struct table *table) {
     bloom_chunks_close(&table->chunks);
-    bloom_database_close(&table->database);
+    if (table->cache != NULL)
+        bloom_cache_close(table->cache);
     bloom_connection_close(table->connection);
     cursor_free(table->spare);
     sqlite3_free(table->base.zErrMsg); /* none is taken from a failed xDestroy */
     sqlite3_free(table);
+}
+
+/* Takes the cache of a name, in the place of another one. */
+static int use_name(struct table *table, const char *schema, const char *name) {
+    struct bloom_cache *cache = bloom_cache_open(table->connection, schema, name);
+    if (cache == NULL)
+        return SQLITE_NOMEM;
+    if (table->cache != NULL)
+        bloom_cache_close(table->cache);
+    table->cache = table->chunks.cache = cache;
+    table->database = table->chunks.database = &cache->database;
+    table->incarnation = cache->incarnation;
+    return SQLITE_OK;
 }
 
 /* Connecting reads nothing, because it happens while a statement is prepared, before SQLite holds a
@@ -181,21 +196,18 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
         return SQLITE_NOMEM;
     memset(table, 0, sizeof *table);
     table->connection = bloom_connection_keep(data);
-    table->chunks.database = table->chunks.copies.database = &table->database;
     table->key_type = bloom_configuration_key_type(count - OPTIONS, arguments + OPTIONS);
-    int code =
-        bloom_database_open(&table->database, connection, arguments[1], arguments[2],
-                            &table->connection->tables_running, &table->connection->rotations)
-            ? SQLITE_OK
-            : SQLITE_NOMEM;
+    int code = use_name(table, arguments[1], arguments[2]);
     if (code == SQLITE_OK && create)
-        code = bloom_database_page_bytes(&table->database, &page_bytes);
+        code = bloom_database_page_bytes(table->database, &page_bytes);
     if (code == SQLITE_OK && create)
         code = bloom_configuration_of_text(connection, count - OPTIONS, arguments + OPTIONS,
                                            page_bytes, &configuration, error);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], table->key_type, error);
     if (code == SQLITE_OK && create) {
+        bloom_cache_rename(table->cache);
+        table->incarnation = table->cache->incarnation;
         configure(table, &configuration);
         code = create_shadow_table(table, &configuration);
     }
@@ -203,8 +215,8 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
         *result = &table->base;
         return code;
     }
-    if (*error == NULL)
-        *error = bloom_database_message(&table->database);
+    if (*error == NULL && table->cache != NULL)
+        *error = bloom_database_message(table->database);
     free_table(table);
     return code;
 }
@@ -226,9 +238,9 @@ static int table_disconnect(sqlite3_vtab *base) {
 
 static int table_destroy(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    int code = bloom_database_enter(&table->database);
+    int code = bloom_database_enter(table->database);
     if (code == SQLITE_OK)
-        code = bloom_database_drop_table(&table->database);
+        code = bloom_database_drop_table(table->database);
     return code == SQLITE_OK ? table_disconnect(base) : report(table, code);
 }
 
@@ -244,22 +256,35 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
                 "a filter table cannot be called '%s', because one of its columns is. "
                 "Choose another name",
                 name);
-    int code = bloom_database_enter(&table->database);
+    int code = bloom_database_enter(table->database);
     if (code == SQLITE_OK)
-        code = bloom_database_rename_table(&table->database, name);
-    return report(table, code);
+        code = bloom_cache_write(table->cache);
+    if (code == SQLITE_OK)
+        code = bloom_database_rename_table(table->database, name);
+    if (code != SQLITE_OK)
+        return report(table, code);
+    bloom_chunks_close_reader(&table->chunks);
+    bloom_cache_rename(table->cache);
+    code = use_name(table, table->database->schema, name);
+    if (code != SQLITE_OK)
+        return code;
+    bloom_cache_rename(table->cache);
+    table->incarnation = table->cache->incarnation;
+    return code;
 }
 
 /* Call before the table is used: reads row 0, and refuses while another statement of a filter table
- * runs. */
+ * runs. A cursor that was open when the table vanished ends as that of an ordinary table does. */
 static int enter(struct table *table) {
-    int code = bloom_database_enter(&table->database);
+    int code = bloom_database_enter(table->database);
+    if (code == SQLITE_OK && table->incarnation != table->cache->incarnation)
+        code = SQLITE_ABORT_ROLLBACK;
     return code != SQLITE_OK || table->is_configured ? code : read_configuration(table);
 }
 
 /* The file of memdb may hold another database than before. Then row 0 must be read again. */
 static void look_again(struct table *table) {
-    if (bloom_copies_is_memory_file(&table->chunks.copies))
+    if (bloom_cache_is_memory_file(table->cache))
         table->is_configured = false;
 }
 
@@ -347,6 +372,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     }
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
+    cursor->was_used = false;
     table->chunks.cursors++;
     *result = &cursor->base;
     return SQLITE_OK;
@@ -375,21 +401,25 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->rowid = 0;
     cursor->key.type = 0;
     int code = enter(table);
+    /* When a statement begins, its tables are those of the schema. */
+    if (code == SQLITE_OK && cursor->was_used && bloom_cache_is_gone(table->cache))
+        code = SQLITE_ABORT_ROLLBACK;
     if (code != SQLITE_OK)
         return report(table, code);
+    cursor->was_used = true;
     switch (plan) {
     case PLAN_LIST:
         return table_error(table,
                            "a filter table cannot list its keys. Check a key with EXISTS (SELECT 1 "
                            "FROM %s WHERE %s.key %s x), select info or filter without key, or "
                            "delete all keys with INSERT INTO %s(%s) VALUES ('clear')",
-                           table->database.name, table->database.name,
+                           table->database->name, table->database->name,
                            table->key_shape.keying.rule != NULL ? "MATCH" : "=",
-                           table->database.name, table->database.name);
+                           table->database->name, table->database->name);
     case PLAN_ARGUMENTS:
         return table_error(table,
                            "as a function a filter table takes one argument, the key. Write %s(x)",
-                           table->database.name);
+                           table->database->name);
     case PLAN_DESCRIBE:
         cursor->at_row = true;
         return SQLITE_OK;
@@ -470,7 +500,7 @@ static int refuse_set(struct table *table) {
     return table_error(table,
                        "the key is a set of hashes. Add it with the command add_all, as in INSERT "
                        "INTO %s(%s, key) SELECT 'add_all', bloom_hashes(key) FROM ...",
-                       table->database.name, table->database.name);
+                       table->database->name, table->database->name);
 }
 
 /* With ignore a key that is in is ignored, and so is what is no key. */
@@ -487,7 +517,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
                    ? SQLITE_NOMEM
                    : table_error(table, "%s is not a URL. " BLOOM_NO_KEY_ADVICE, found_words);
     case BLOOM_KEY_NULL:
-        if (bloom_sql_pinned_hashes(table->database.connection, value) != NULL)
+        if (bloom_sql_pinned_hashes(table->database->connection, value) != NULL)
             return refuse_set(table);
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:
@@ -499,11 +529,11 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
 }
 
 static int run_add_all(struct table *table, sqlite3_value *argument) {
-    const struct bloom_table_keys keys = {table->database.name, table->key_type,
+    const struct bloom_table_keys keys = {table->database->name, table->key_type,
                                           &table->key_shape.keying};
     char *message;
     const struct bloom_hashes *set =
-        bloom_hashes_for_table(table->database.connection, argument, &keys, &message);
+        bloom_hashes_for_table(table->database->connection, argument, &keys, &message);
     if (set != NULL)
         return bloom_keys_add_all(&table->chunks, set);
     if (message == NULL)
@@ -516,9 +546,9 @@ static int run_add_all(struct table *table, sqlite3_value *argument) {
 static int run_merge(struct table *table, sqlite3_value *argument) {
     struct bloom_stored filter;
     char problem[BLOOM_PROBLEM_SIZE];
-    if (bloom_sql_pinned_hashes(table->database.connection, argument) != NULL)
+    if (bloom_sql_pinned_hashes(table->database->connection, argument) != NULL)
         return refuse_set(table);
-    switch (bloom_sql_stored(table->database.connection, argument, &filter, problem)) {
+    switch (bloom_sql_stored(table->database->connection, argument, &filter, problem)) {
     case BLOOM_STORED:
         return bloom_maintain_merge(&table->chunks, &filter);
     case BLOOM_STORED_NO_MEMORY:
@@ -535,7 +565,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     if (type == SQLITE_NULL || (type != SQLITE_TEXT && sqlite3_value_type(argument) == SQLITE_TEXT))
         return table_error(
             table, "the command is not text. Name it before the key, as in INSERT INTO %s(%s, key)",
-            table->database.name, table->database.name);
+            table->database->name, table->database->name);
     const char *text = (const char *)sqlite3_value_text(command);
     const size_t length = (size_t)sqlite3_value_bytes(command);
     if (text == NULL)
@@ -559,7 +589,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
                        "unknown command %s. Use add (with a key), add_all (with a set of hashes as "
                        "key), merge (with a filter as key), clear or rotate, or add a key with "
                        "INSERT INTO %s(key)",
-                       bloom_quote(quoted, text, length), table->database.name);
+                       bloom_quote(quoted, text, length), table->database->name);
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
@@ -571,7 +601,7 @@ static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value *
             table, "info and filter cannot be written. Insert into key, or use the command merge");
     /* A pin or a set of hashes passes for NULL. Here it is the key of a command whose columns were
      * exchanged. */
-    sqlite3 *connection = table->database.connection;
+    sqlite3 *connection = table->database->connection;
     if (!bloom_sql_is_null(columns[COLUMN_COMMAND]) ||
         bloom_sql_pinned_hashes(connection, columns[COLUMN_COMMAND]) != NULL)
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
@@ -597,7 +627,7 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
                         sqlite3_int64 *rowid) {
     struct table *table = table_of(base);
     /* Writing the shadow tables must not be seen in last_insert_rowid(). */
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database.connection);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database->connection);
     int code = enter(table);
     if (code != SQLITE_OK)
         return report(table, code);
@@ -611,8 +641,8 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     else
         code = insert_row(table, arguments[1], arguments + 2);
     bloom_chunks_finish(&table->chunks);
-    if (sqlite3_last_insert_rowid(table->database.connection) != last_rowid)
-        sqlite3_set_last_insert_rowid(table->database.connection, last_rowid);
+    if (sqlite3_last_insert_rowid(table->database->connection) != last_rowid)
+        sqlite3_set_last_insert_rowid(table->database->connection, last_rowid);
     *rowid = last_rowid;
     return code;
 }
@@ -621,26 +651,45 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
 
 static int table_begin(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    bloom_chunks_transaction(&table->chunks, true);
     look_again(table);
+    return report(table, bloom_cache_begin(table->cache));
+}
+
+static int table_sync(sqlite3_vtab *base) {
+    struct table *table = table_of(base);
+    return report(table, bloom_cache_write(table->cache));
+}
+
+static int table_commit(sqlite3_vtab *base) {
+    bloom_cache_end(table_of(base)->cache);
     return SQLITE_OK;
 }
 
-static int table_end(sqlite3_vtab *base) {
-    bloom_chunks_transaction(&table_of(base)->chunks, false);
+static int table_rollback(sqlite3_vtab *base) {
+    struct table *table = table_of(base);
+    bloom_chunks_close_reader(&table->chunks);
+    bloom_cache_rollback(table->cache);
     return SQLITE_OK;
 }
 
 /* SQLite tells of rollbacks only to savepoints that xSavepoint was called for. */
 static int table_savepoint(sqlite3_vtab *base, int depth) {
-    (void)base;
+    struct table *table = table_of(base);
     (void)depth;
-    return SQLITE_OK;
+    return report(table, bloom_cache_savepoint(table->cache, false));
+}
+
+static int table_release(sqlite3_vtab *base, int depth) {
+    struct table *table = table_of(base);
+    (void)depth;
+    return report(table, bloom_cache_savepoint(table->cache, true));
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
+    struct table *table = table_of(base);
     (void)depth;
-    bloom_chunks_transaction(&table_of(base)->chunks, true);
+    bloom_chunks_close_reader(&table->chunks);
+    bloom_cache_rollback_to(table->cache);
     return SQLITE_OK;
 }
 
@@ -681,7 +730,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     /* Damage is what is to be found; of any other error nothing is known. */
     if ((code & 0xff) != SQLITE_CORRUPT && (code & 0xff) != SQLITE_ERROR)
         return code;
-    *problem = bloom_database_message(&table->database);
+    *problem = bloom_database_message(table->database);
     return *problem != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -712,11 +761,13 @@ static const struct module MODULE = {
             .xRowid = cursor_rowid,
             .xUpdate = table_update,
             .xBegin = table_begin,
-            .xCommit = table_end,
-            .xRollback = table_end,
+            .xSync = table_sync,
+            .xCommit = table_commit,
+            .xRollback = table_rollback,
             .xFindFunction = table_find_function,
             .xRename = table_rename,
             .xSavepoint = table_savepoint,
+            .xRelease = table_release,
             .xRollbackTo = table_rollback_to,
             .xShadowName = table_shadow_name,
 #if SQLITE_VERSION_NUMBER >= 3044000

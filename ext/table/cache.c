@@ -1,0 +1,511 @@
+/* What is known of a chunk belongs to an epoch. When the database has changed, a new epoch begins,
+ * which makes everything void at once; the memory of a row is used again for the same chunk.
+ *
+ * The rows of all tables of a connection are in one ring. Time is counted in look-ups. When memory is
+ * short, a hand goes round the ring and removes rows that are void, or that were not used during
+ * AGE times as many look-ups as there are rows. Two tables that do not fit together and are both in
+ * use keep what they have, so they do not drive each other out at every key, and a table that is no
+ * longer used makes room for others soon. */
+#include "table/cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps of the hand for each row that wants room. */
+#ifndef BLOOM_CACHE_STEPS
+#define BLOOM_CACHE_STEPS 4
+#endif
+
+/* Look-ups for each row in memory after which a row that they did not use is old. */
+#ifndef BLOOM_CACHE_AGE
+#define BLOOM_CACHE_AGE 8
+#endif
+
+/* Look-ups, beside those, before SQLite is asked again for the limit, which takes as long as ten. */
+enum { LOOKUPS_BETWEEN_QUESTIONS = 4096 };
+
+/* Bytes of an index that are always granted, so that a small limit is one of rows. */
+enum { INDEX_BYTES_GRANTED = 4096, INDEX_SHARE = 8 };
+
+struct entry {
+    struct bloom_cache_row *row; /* memory for the row; NULL: none yet */
+    uint64_t state;              /* the epoch, then two bits: enum bloom_known in that epoch */
+};
+
+struct bloom_cache_array {
+    struct entry *entries; /* NULL: not used yet, or too large */
+    uint64_t count;
+};
+
+struct bloom_cache_row {
+    struct bloom_cache_row *next, *previous; /* in the ring */
+    struct bloom_cache *cache;
+    struct entry *entry;
+    sqlite3_int64 id;
+    uint32_t length;
+    bool is_draft;
+    uint64_t used; /* at that time */
+    uint8_t bytes[];
+};
+
+/* What the caches of a connection share. */
+struct bloom_caches {
+    struct bloom_cache *first;
+    struct bloom_cache_row *hand; /* NULL: no rows */
+    uint64_t rows;
+    uint64_t bytes;       /* of rows and indexes */
+    uint64_t index_bytes; /* of these */
+    uint64_t limit;       /* the largest of the caches */
+    uint64_t time;
+    uint64_t ask_at; /* the time for the next question about the limit */
+};
+
+/* Life */
+
+struct bloom_cache *bloom_cache_open(struct bloom_connection *connection, const char *schema,
+                                     const char *name) {
+    if (connection->caches == NULL) {
+        connection->caches = sqlite3_malloc(sizeof *connection->caches);
+        if (connection->caches == NULL)
+            return NULL;
+        *connection->caches = (struct bloom_caches){.limit = BLOOM_CACHE_BYTES};
+    }
+    struct bloom_cache *cache = connection->caches->first;
+    while (cache != NULL && (sqlite3_stricmp(cache->database.schema, schema) != 0 ||
+                             sqlite3_stricmp(cache->database.name, name) != 0))
+        cache = cache->next;
+    if (cache == NULL) {
+        cache = sqlite3_malloc(sizeof *cache);
+        if (cache == NULL)
+            return NULL;
+        *cache = (struct bloom_cache){.shared = connection->caches,
+                                      .next = connection->caches->first,
+                                      .epoch = 1,
+                                      .limit = BLOOM_CACHE_BYTES};
+        connection->caches->first = cache;
+        if (!bloom_database_open(&cache->database, connection, schema, name)) {
+            cache->references++;
+            bloom_cache_close(cache);
+            return NULL;
+        }
+    }
+    cache->references++;
+    return cache;
+}
+
+static void free_row(struct bloom_caches *caches, struct bloom_cache_row *row) {
+    row->entry->row = NULL;
+    row->entry->state = 0;
+    row->next->previous = row->previous;
+    row->previous->next = row->next;
+    if (caches->hand == row)
+        caches->hand = row->next == row ? NULL : row->next;
+    caches->rows--;
+    caches->bytes -= sizeof *row + row->length;
+    sqlite3_free(row);
+}
+
+void bloom_cache_close(struct bloom_cache *cache) {
+    struct bloom_connection *connection = cache->database.owner;
+    struct bloom_caches *caches = cache->shared;
+    if (--cache->references > 0)
+        return;
+    for (unsigned i = 0; i < cache->array_count; i++) {
+        struct bloom_cache_array *array = &cache->arrays[i];
+        for (uint64_t chunk = 0; array->entries != NULL && chunk < array->count; chunk++)
+            if (array->entries[chunk].row != NULL)
+                free_row(caches, array->entries[chunk].row);
+        const uint64_t bytes = array->count * sizeof *array->entries;
+        caches->bytes -= bytes;
+        caches->index_bytes -= bytes;
+        sqlite3_free(array->entries);
+    }
+    struct bloom_cache **link = &caches->first;
+    while (*link != cache)
+        link = &(*link)->next;
+    *link = cache->next;
+    sqlite3_free(cache->arrays);
+    sqlite3_free(cache->drafts);
+    bloom_database_close(&cache->database);
+    sqlite3_free(cache);
+    if (caches->first != NULL)
+        return;
+    sqlite3_free(caches);
+    connection->caches = NULL;
+}
+
+/* Whether memory may be used */
+
+bool bloom_cache_may_keep(const struct bloom_cache *cache) {
+    int total = 0, share = 0, highest;
+    if (!cache->usable || cache->writes)
+        return cache->usable;
+    sqlite3 *connection = cache->database.connection;
+    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED, &total, &highest, 0);
+    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED_SHARED, &share, &highest, 0);
+    /* If another connection uses one of the caches, too, the total exceeds the share of this one. */
+    return total == share;
+}
+
+/* A pointer to the file says nothing, because SQLite may use the memory of a closed one again. But
+ * files of one kind have the same methods. */
+bool bloom_cache_is_memory_file(struct bloom_cache *cache) {
+    const struct bloom_database *database = &cache->database;
+    sqlite3_file *file = NULL;
+    char *name = NULL;
+    sqlite3_file_control(database->connection, database->file_schema, SQLITE_FCNTL_FILE_POINTER,
+                         &file);
+    const void *methods = file != NULL ? file->pMethods : NULL; /* NULL for :memory: */
+    if (methods == cache->methods)
+        return cache->is_memory_file;
+    const bool has_name = sqlite3_file_control(database->connection, database->file_schema,
+                                               SQLITE_FCNTL_VFSNAME, &name) == SQLITE_OK;
+    /* Without memory for the name nothing is known, so the next call asks SQLite again. */
+    cache->methods = has_name && name == NULL ? NULL : methods;
+    cache->is_memory_file = has_name && (name == NULL || strstr(name, "memdb") != NULL);
+    sqlite3_free(name);
+    return cache->is_memory_file;
+}
+
+/* Returns true if SQLite tells whether a write transaction is under way. */
+static bool knows_transactions(void) {
+#if SQLITE_VERSION_NUMBER >= 3034000
+    return sqlite3_libversion_number() >= 3034000;
+#else
+    return false;
+#endif
+}
+
+/* Returns true if a write transaction on the table's database is under way, and SQLite tells. */
+static bool is_in_write_transaction(const struct bloom_cache *cache) {
+#if SQLITE_VERSION_NUMBER >= 3034000
+    sqlite3 *connection = cache->database.connection;
+    /* The first question, about any schema, compares no names. */
+    return knows_transactions() && sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
+           sqlite3_txn_state(connection, cache->database.schema) == SQLITE_TXN_WRITE;
+#else
+    (void)cache;
+    return false;
+#endif
+}
+
+bool bloom_cache_is_writing(const struct bloom_cache *cache) {
+    return cache->writes ||
+           (knows_transactions() ? is_in_write_transaction(cache)
+                                 : !sqlite3_get_autocommit(cache->database.connection));
+}
+
+/* Changes with every commit, whoever makes it. */
+static unsigned version_of(const struct bloom_cache *cache) {
+    unsigned version = 0;
+    sqlite3_file_control(cache->database.connection, cache->database.file_schema,
+                         SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
+}
+
+void bloom_cache_start(struct bloom_cache *cache) {
+    cache->usable = BLOOM_CACHE_BYTES > 0 && !cache->is_memory_file &&
+                    (cache->writes || !bloom_cache_is_writing(cache));
+    if (!cache->usable || cache->writes)
+        return;
+    const unsigned version = version_of(cache);
+    if (version != cache->version)
+        bloom_cache_forget(cache);
+    cache->version = version;
+}
+
+/* Memory */
+
+/* Asks for the limit again, unless that was done a short time ago. */
+static void ask_limit(struct bloom_cache *cache) {
+    struct bloom_caches *caches = cache->shared;
+    if (caches->time < caches->ask_at)
+        return;
+    caches->ask_at = caches->time + BLOOM_CACHE_AGE * caches->rows + LOOKUPS_BETWEEN_QUESTIONS;
+    const uint64_t size = bloom_database_cache_bytes(&cache->database);
+    cache->limit = size > BLOOM_CACHE_BYTES ? size : BLOOM_CACHE_BYTES;
+    caches->limit = 0;
+    for (const struct bloom_cache *other = caches->first; other != NULL; other = other->next)
+        if (other->limit > caches->limit)
+            caches->limit = other->limit;
+}
+
+static bool is_void(const struct bloom_cache_row *row) {
+    return row->entry->state >> 2 != row->cache->epoch;
+}
+
+/* Removes rows that were not used for `age` look-ups, until there is room for that many bytes more,
+ * or the hand has gone that many steps. Drafts are written first, if that is allowed, and otherwise
+ * stay. */
+static int make_room(struct bloom_cache *cache, uint64_t bytes, uint64_t steps, uint64_t age,
+                     bool changes, bool *made) {
+    struct bloom_caches *caches = cache->shared;
+    int code = SQLITE_OK;
+    *made = caches->bytes + bytes <= caches->limit;
+    if (!*made)
+        ask_limit(cache);
+    for (; steps > 0 && caches->hand != NULL && caches->bytes + bytes > caches->limit; steps--) {
+        struct bloom_cache_row *row = caches->hand;
+        caches->hand = row->next;
+        if (!is_void(row) && caches->time - row->used <= age)
+            continue;
+        if (row->is_draft && changes)
+            code = bloom_cache_write(row->cache);
+        if (code != SQLITE_OK)
+            return bloom_database_fail_like(&cache->database, code, &row->cache->database);
+        if (!row->is_draft)
+            free_row(caches, row);
+    }
+    *made = caches->bytes + bytes <= caches->limit;
+    return code;
+}
+
+/* Makes the array that has that number. Returns SQLITE_NOMEM, or SQLITE_OK although it is too large
+ * for the limit and has no entries. */
+static int make_array(struct bloom_cache *cache, unsigned array, uint64_t chunks) {
+    struct bloom_caches *caches = cache->shared;
+    const uint64_t bytes = chunks * sizeof(struct entry);
+    bool made;
+    if (array >= cache->array_count) {
+        struct bloom_cache_array *larger =
+            sqlite3_realloc64(cache->arrays, (array + 1) * (sqlite3_uint64)sizeof *larger);
+        if (larger == NULL)
+            return SQLITE_NOMEM;
+        memset(larger + cache->array_count, 0, (array + 1 - cache->array_count) * sizeof *larger);
+        cache->arrays = larger;
+        cache->array_count = array + 1;
+    }
+    if (bytes > INDEX_BYTES_GRANTED && INDEX_SHARE * (caches->index_bytes + bytes) > caches->limit)
+        ask_limit(cache);
+    if (bytes > INDEX_BYTES_GRANTED && INDEX_SHARE * (caches->index_bytes + bytes) > caches->limit)
+        return SQLITE_OK;
+    int code = make_room(cache, bytes, caches->rows, 0, false, &made);
+    if (code != SQLITE_OK)
+        return code;
+    struct entry *entries = sqlite3_malloc64(bytes);
+    if (entries == NULL)
+        return SQLITE_NOMEM;
+    caches->bytes += bytes;
+    caches->index_bytes += bytes;
+    memset(entries, 0, (size_t)bytes);
+    cache->arrays[array] = (struct bloom_cache_array){entries, chunks};
+    return SQLITE_OK;
+}
+
+/* Sets *entry to what is known of a chunk; NULL when there is no place for it. */
+static int find_entry(struct bloom_cache *cache, const struct bloom_cache_key *key,
+                      struct entry **entry) {
+    int code = SQLITE_OK;
+    *entry = NULL;
+    if (!cache->usable)
+        return code;
+    if (key->array >= cache->array_count || cache->arrays[key->array].entries == NULL)
+        code = make_array(cache, key->array, key->chunks);
+    if (code == SQLITE_OK && cache->arrays[key->array].entries != NULL)
+        *entry = &cache->arrays[key->array].entries[key->chunk];
+    return code;
+}
+
+/* Rows */
+
+enum bloom_known bloom_cache_find(struct bloom_cache *cache, unsigned array, uint64_t chunk,
+                                  uint8_t **row) {
+    if (!cache->usable || array >= cache->array_count || chunk >= cache->arrays[array].count)
+        return BLOOM_UNKNOWN;
+    const struct entry *entry = &cache->arrays[array].entries[chunk];
+    if (entry->state >> 2 != cache->epoch)
+        return BLOOM_UNKNOWN;
+    if ((entry->state & 3) == BLOOM_KEPT) {
+        entry->row->used = ++cache->shared->time;
+        *row = entry->row->bytes;
+    }
+    return (enum bloom_known)(entry->state & 3);
+}
+
+int bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists) {
+    struct entry *entry;
+    int code = find_entry(cache, key, &entry);
+    if (entry != NULL && (exists || bloom_cache_may_keep(cache)))
+        entry->state = cache->epoch << 2 | (exists ? BLOOM_SEEN : BLOOM_ABSENT);
+    return code;
+}
+
+int bloom_cache_room(struct bloom_cache *cache, const struct bloom_cache_key *key, bool changes,
+                     uint8_t **row) {
+    struct bloom_caches *caches = cache->shared;
+    struct entry *entry;
+    bool made = false;
+    *row = NULL;
+    int code = find_entry(cache, key, &entry);
+    if (code != SQLITE_OK || entry == NULL || !bloom_cache_may_keep(cache))
+        return code;
+    caches->time++; /* also a table that is never kept ages the others */
+    const uint64_t bytes = sizeof *entry->row + key->length;
+    if (entry->row == NULL) {
+        code = make_room(cache, bytes, BLOOM_CACHE_STEPS, BLOOM_CACHE_AGE * caches->rows, changes,
+                         &made);
+        if (code != SQLITE_OK || !made)
+            return code;
+        struct bloom_cache_row *made_row = sqlite3_malloc64(bytes);
+        if (made_row == NULL)
+            return SQLITE_NOMEM;
+        struct bloom_cache_row *hand = caches->hand != NULL ? caches->hand : made_row;
+        *made_row = (struct bloom_cache_row){
+            .next = hand, .cache = cache, .entry = entry, .id = key->id, .length = key->length};
+        made_row->previous = caches->hand != NULL ? hand->previous : made_row;
+        made_row->previous->next = hand->previous = made_row;
+        caches->hand = hand;
+        caches->rows++;
+        caches->bytes += bytes;
+        entry->row = made_row;
+    }
+    entry->state = 0;
+    entry->row->used = caches->time;
+    *row = entry->row->bytes;
+    return code;
+}
+
+void bloom_cache_keep(struct bloom_cache *cache, const struct bloom_cache_key *key) {
+    cache->arrays[key->array].entries[key->chunk].state = cache->epoch << 2 | BLOOM_KEPT;
+}
+
+void bloom_cache_drop(struct bloom_cache *cache, const struct bloom_cache_key *key) {
+    cache->arrays[key->array].entries[key->chunk].state = 0;
+}
+
+/* Drafts */
+
+int bloom_cache_may_draft(struct bloom_cache *cache, bool *may) {
+    enum { FIRST_ROOM = 64 };
+    *may = cache->writes && cache->has_written && knows_transactions();
+    if (!*may || cache->draft_count < cache->draft_room)
+        return SQLITE_OK;
+    const size_t room = cache->draft_room > 0 ? 2 * cache->draft_room : FIRST_ROOM;
+    struct bloom_cache_row **larger =
+        sqlite3_realloc64(cache->drafts, room * (sqlite3_uint64)sizeof *larger);
+    if (larger == NULL)
+        return SQLITE_NOMEM;
+    cache->drafts = larger;
+    cache->draft_room = room;
+    return SQLITE_OK;
+}
+
+void bloom_cache_draft(struct bloom_cache *cache, const struct bloom_cache_key *key) {
+    struct bloom_cache_row *row = cache->arrays[key->array].entries[key->chunk].row;
+    if (row->is_draft)
+        return;
+    row->is_draft = true;
+    cache->drafts[cache->draft_count++] = row;
+}
+
+static int compare_ids(const void *one, const void *other) {
+    const struct bloom_cache_row *const *a = one, *const *b = other;
+    return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
+}
+
+/* A row that somebody has deleted meanwhile is written again. */
+static int write_draft(struct bloom_cache *cache, const struct bloom_cache_row *row,
+                       sqlite3_blob **handle) {
+    struct bloom_database *database = &cache->database;
+    int code = bloom_database_open_row(database, row->id, true, handle);
+    if (code != SQLITE_OK)
+        return code;
+    if (*handle == NULL)
+        return bloom_database_write_row(database, row->id, row->bytes, row->length);
+    if ((uint32_t)sqlite3_blob_bytes(*handle) != row->length)
+        return bloom_database_damaged(database, "row %lld was changed meanwhile", row->id);
+    code = sqlite3_blob_write(*handle, row->bytes, (int)row->length, 0);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
+}
+
+static void clear_drafts(struct bloom_cache *cache) {
+    for (size_t i = 0; i < cache->draft_count; i++)
+        cache->drafts[i]->is_draft = false;
+    cache->draft_count = 0;
+}
+
+int bloom_cache_write(struct bloom_cache *cache) {
+    sqlite3_blob *handle = NULL;
+    int code = SQLITE_OK;
+    if (cache->draft_count == 0)
+        return code;
+    if (bloom_cache_is_gone(cache)) {
+        bloom_cache_forget(cache);
+        return code;
+    }
+    qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
+    for (size_t i = 0; i < cache->draft_count && code == SQLITE_OK; i++)
+        code = write_draft(cache, cache->drafts[i], &handle);
+    code = bloom_database_close_row(&handle, code);
+    if (code == SQLITE_OK)
+        clear_drafts(cache);
+    return code;
+}
+
+/* Transactions */
+
+void bloom_cache_forget(struct bloom_cache *cache) {
+    clear_drafts(cache);
+    cache->has_written = false;
+    cache->epoch++;
+}
+
+/* How many rows the connection has changed, but for those that filter tables change. */
+static int foreign_changes(const struct bloom_cache *cache) {
+    return sqlite3_total_changes(cache->database.connection) - cache->database.owner->table_changes;
+}
+
+int bloom_cache_begin(struct bloom_cache *cache) {
+    /* Another object of the table may have begun before. */
+    int code = bloom_cache_write(cache);
+    bloom_cache_forget(cache);
+    cache->writes = true;
+    cache->changes = foreign_changes(cache);
+    return code;
+}
+
+void bloom_cache_end(struct bloom_cache *cache) {
+    bloom_cache_forget(cache);
+    cache->writes = cache->is_created = false;
+}
+
+void bloom_cache_rollback(struct bloom_cache *cache) {
+    if (is_in_write_transaction(cache))
+        bloom_cache_write(cache); /* nobody would hear of an error */
+    else if (cache->is_created)
+        cache->incarnation++;
+    bloom_cache_end(cache);
+}
+
+/* sqlite3changeset_apply, for example, changes rows by statements between a savepoint and its
+ * release. So does no filter table, except those that are counted, and no statement that SQLite
+ * itself protects by a savepoint: its changes count when it has ended. */
+int bloom_cache_savepoint(struct bloom_cache *cache, bool released) {
+    if (!cache->writes)
+        return bloom_cache_begin(cache); /* see bloom_cache_rename */
+    const int changes = foreign_changes(cache);
+    int code = bloom_cache_write(cache);
+    if (released && changes != cache->changes)
+        bloom_cache_forget(cache);
+    cache->changes = changes;
+    return code;
+}
+
+void bloom_cache_rollback_to(struct bloom_cache *cache) {
+    if (cache->is_created)
+        cache->incarnation++;
+    bloom_cache_forget(cache);
+}
+
+/* SQLite does not tell a new table of a rollback to a savepoint that was open before it, but from the
+ * next savepoint on it does. Until then nothing is kept. */
+void bloom_cache_rename(struct bloom_cache *cache) {
+    bloom_cache_forget(cache);
+    cache->writes = false;
+    cache->incarnation++;
+    cache->is_created = true;
+}
+
+bool bloom_cache_is_gone(struct bloom_cache *cache) {
+    return cache->is_created && !bloom_database_exists(&cache->database);
+}
