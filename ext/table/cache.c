@@ -105,21 +105,24 @@ static void free_row(struct bloom_caches *caches, struct bloom_cache_row *row) {
     sqlite3_free(row);
 }
 
+static void free_array(struct bloom_caches *caches, struct bloom_cache_array *array) {
+    const uint64_t bytes = array->count * sizeof *array->entries;
+    for (uint64_t chunk = 0; chunk < array->count; chunk++)
+        if (array->entries[chunk].row != NULL)
+            free_row(caches, array->entries[chunk].row);
+    caches->bytes -= bytes;
+    caches->index_bytes -= bytes;
+    sqlite3_free(array->entries);
+    *array = (struct bloom_cache_array){NULL, 0};
+}
+
 void bloom_cache_close(struct bloom_cache *cache) {
     struct bloom_connection *connection = cache->database.owner;
     struct bloom_caches *caches = cache->shared;
     if (--cache->references > 0)
         return;
-    for (unsigned i = 0; i < cache->array_count; i++) {
-        struct bloom_cache_array *array = &cache->arrays[i];
-        for (uint64_t chunk = 0; array->entries != NULL && chunk < array->count; chunk++)
-            if (array->entries[chunk].row != NULL)
-                free_row(caches, array->entries[chunk].row);
-        const uint64_t bytes = array->count * sizeof *array->entries;
-        caches->bytes -= bytes;
-        caches->index_bytes -= bytes;
-        sqlite3_free(array->entries);
-    }
+    for (unsigned i = 0; i < cache->array_count; i++)
+        free_array(caches, &cache->arrays[i]);
     struct bloom_cache **link = &caches->first;
     while (*link != cache)
         link = &(*link)->next;
@@ -275,6 +278,12 @@ static int make_array(struct bloom_cache *cache, unsigned array, uint64_t chunks
         cache->arrays = larger;
         cache->array_count = array + 1;
     }
+    if (cache->arrays[array].count > 0) { /* of an earlier table of this name */
+        int code = bloom_cache_write(cache);
+        if (code != SQLITE_OK)
+            return code;
+        free_array(caches, &cache->arrays[array]);
+    }
     if (bytes > INDEX_BYTES_GRANTED && INDEX_SHARE * (caches->index_bytes + bytes) > caches->limit)
         ask_limit(cache);
     if (bytes > INDEX_BYTES_GRANTED && INDEX_SHARE * (caches->index_bytes + bytes) > caches->limit)
@@ -299,7 +308,7 @@ static int find_entry(struct bloom_cache *cache, const struct bloom_cache_key *k
     *entry = NULL;
     if (!cache->usable)
         return code;
-    if (key->array >= cache->array_count || cache->arrays[key->array].entries == NULL)
+    if (key->array >= cache->array_count || cache->arrays[key->array].count != key->chunks)
         code = make_array(cache, key->array, key->chunks);
     if (code == SQLITE_OK && cache->arrays[key->array].entries != NULL)
         *entry = &cache->arrays[key->array].entries[key->chunk];
@@ -309,13 +318,15 @@ static int find_entry(struct bloom_cache *cache, const struct bloom_cache_key *k
 /* Rows */
 
 enum bloom_known bloom_cache_find(struct bloom_cache *cache, unsigned array, uint64_t chunk,
-                                  uint8_t **row) {
+                                  uint32_t length, uint8_t **row) {
     if (!cache->usable || array >= cache->array_count || chunk >= cache->arrays[array].count)
         return BLOOM_UNKNOWN;
     const struct entry *entry = &cache->arrays[array].entries[chunk];
     if (entry->state >> 2 != cache->epoch)
         return BLOOM_UNKNOWN;
     if ((entry->state & 3) == BLOOM_KEPT) {
+        if (entry->row->length != length)
+            return BLOOM_UNKNOWN;
         entry->row->used = ++cache->shared->time;
         *row = entry->row->bytes;
     }
@@ -341,6 +352,11 @@ int bloom_cache_room(struct bloom_cache *cache, const struct bloom_cache_key *ke
         return code;
     caches->time++; /* also a table that is never kept ages the others */
     const uint64_t bytes = sizeof *entry->row + key->length;
+    if (entry->row != NULL && entry->row->length != key->length) {
+        if (entry->row->is_draft)
+            return code;
+        free_row(caches, entry->row);
+    }
     if (entry->row == NULL) {
         code = make_room(cache, bytes, BLOOM_CACHE_STEPS, BLOOM_CACHE_AGE * caches->rows, changes,
                          &made);
@@ -504,6 +520,13 @@ void bloom_cache_rename(struct bloom_cache *cache) {
     cache->writes = false;
     cache->incarnation++;
     cache->is_created = true;
+}
+
+void bloom_cache_connect(struct bloom_cache *cache) {
+    if (cache->is_created && bloom_cache_is_writing(cache))
+        cache->incarnation++;
+    else
+        cache->is_created = false;
 }
 
 bool bloom_cache_is_gone(struct bloom_cache *cache) {

@@ -93,7 +93,7 @@ struct bloom_cache_key {
  * is then the memory, valid until the next call but find. */
 enum bloom_known { BLOOM_UNKNOWN, BLOOM_SEEN, BLOOM_ABSENT, BLOOM_KEPT };
 enum bloom_known bloom_cache_find(struct bloom_cache *cache, unsigned array, uint64_t chunk,
-                                  uint8_t **row);
+                                  uint32_t length, uint8_t **row);
 
 /* Notes that a chunk was read that is not kept, and whether its row exists. */
 int bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists);
@@ -130,6 +130,10 @@ void bloom_cache_rollback_to(struct bloom_cache *cache);
 /* Another table gets the name: everything is forgotten, and objects that know another incarnation
  * are of a table that is gone. */
 void bloom_cache_rename(struct bloom_cache *cache);
+
+/* SQLite makes an object for a table that exists. If it got its name in the transaction that is under
+ * way, objects that were made before may be of one whose creation was undone. */
+void bloom_cache_connect(struct bloom_cache *cache);
 
 /* Returns true if a rollback has undone what gave the table its name. */
 bool bloom_cache_is_gone(struct bloom_cache *cache);

@@ -295,8 +295,9 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
     const uint8_t *row;
     bool is_stale;
     int code = SQLITE_OK;
-    const enum bloom_known known = bloom_cache_find(
-        chunks->cache, layer_number(chunks, place->generation, place->index), place->chunk, &kept);
+    const enum bloom_known known =
+        bloom_cache_find(chunks->cache, layer_number(chunks, place->generation, place->index),
+                         place->chunk, row_bytes(place), &kept);
     *block = NULL;
     *closed = false;
     if (known == BLOOM_ABSENT)
@@ -369,7 +370,8 @@ static int open_known(struct bloom_chunks *chunks, struct bloom_change *change) 
     const struct bloom_cache_key key = cache_key(chunks, &change->place);
     uint8_t *kept;
     int code = SQLITE_OK;
-    const enum bloom_known known = bloom_cache_find(chunks->cache, key.array, key.chunk, &kept);
+    const enum bloom_known known =
+        bloom_cache_find(chunks->cache, key.array, key.chunk, key.length, &kept);
     change->row = NULL;
     change->is_kept = change->is_draft = false;
     if (known != BLOOM_KEPT)

@@ -210,6 +210,9 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
         table->incarnation = table->cache->incarnation;
         configure(table, &configuration);
         code = create_shadow_table(table, &configuration);
+    } else if (code == SQLITE_OK) {
+        bloom_cache_connect(table->cache);
+        table->incarnation = table->cache->incarnation;
     }
     if (code == SQLITE_OK) {
         *result = &table->base;
