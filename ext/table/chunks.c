@@ -9,15 +9,24 @@
 
 enum {
     SLOT_LAYERS = 64, /* a slot has that many numbers for its layers */
-    CHUNK_BITS = 40,  /* of an id: the number of the chunk in its layer, counted from 1 */
-    /* Reads by statement before the reader is opened; of a row of at least that length, none: to
-     * copy it takes longer than to open the reader. */
-    READS_BEFORE_READER = 4,
-    LARGE_ROW_BYTES = 16000,
-    /* A block that begins before this offset is read and written together with the head and
-     * everything between them, by one call instead of two. */
-    NEAR_BYTES = 4096
+    CHUNK_BITS = 40   /* of an id: the number of the chunk in its layer, counted from 1 */
 };
+
+/* Limits, which a build may set. So many rows a query reads by statement before it opens the
+ * reader. */
+#ifndef BLOOM_READS_BEFORE_READER
+#define BLOOM_READS_BEFORE_READER 4
+#endif
+/* A row of at least that length is read by the reader at once, because copying it takes longer than
+ * opening the reader. Its first change in a transaction does not read all of it to keep it. */
+#ifndef BLOOM_LARGE_ROW_BYTES
+#define BLOOM_LARGE_ROW_BYTES 16000
+#endif
+/* A block that begins at this offset or before it is read and written together with the head and
+ * everything between them, by one call instead of two. */
+#ifndef BLOOM_NEAR_BYTES
+#define BLOOM_NEAR_BYTES 4096
+#endif
 
 void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
@@ -240,8 +249,8 @@ static int read_by_statement(struct bloom_chunks *chunks, const struct bloom_pla
 /* A host may put a database of memdb in the place of this one while a cursor is open (SQLite 3.40
  * lets it), which ends the reader's cursor. So the reader is not used there. */
 static bool uses_reader(struct bloom_chunks *chunks, const struct bloom_place *place) {
-    if (row_bytes(place) < LARGE_ROW_BYTES &&
-        (chunks->cursors == 0 || chunks->reads++ < READS_BEFORE_READER))
+    if (row_bytes(place) < BLOOM_LARGE_ROW_BYTES &&
+        (chunks->cursors == 0 || chunks->reads++ < BLOOM_READS_BEFORE_READER))
         return false;
     return !bloom_cache_is_memory_file(chunks->cache);
 }
@@ -322,7 +331,7 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
 /* Changing */
 
 static bool is_near(const struct bloom_place *place) {
-    return place->offset <= NEAR_BYTES;
+    return place->offset <= BLOOM_NEAR_BYTES;
 }
 
 /* Bytes from the beginning of the row that one call reads or writes. */
@@ -350,7 +359,7 @@ static int open_row(struct bloom_chunks *chunks, const struct bloom_cache_key *k
                     enum bloom_known known, struct bloom_change *change) {
     uint8_t *room = NULL;
     int code = SQLITE_OK;
-    if (known == BLOOM_SEEN || (known == BLOOM_UNKNOWN && key->length < LARGE_ROW_BYTES))
+    if (known == BLOOM_SEEN || (known == BLOOM_UNKNOWN && key->length < BLOOM_LARGE_ROW_BYTES))
         code = bloom_cache_room(chunks->cache, key, true, &room);
     if (code == SQLITE_OK)
         code = open_chunk(chunks, &change->place, true, &change->handle);
