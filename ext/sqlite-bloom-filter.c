@@ -12,6 +12,7 @@
 #include "filter/options.h"
 #include "foreign/exchange.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -338,16 +339,19 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
 }
 
 /* Keys that are looked up together: enough for their cache misses to overlap, and their words fit
- * the first-level cache. */
-enum { CHECKED_TOGETHER = 256 };
+ * the first-level cache. A build may set it, to 256 at most. */
+#ifndef BLOOM_CHECKED_TOGETHER
+#define BLOOM_CHECKED_TOGETHER 256
+#endif
+static_assert(BLOOM_CHECKED_TOGETHER <= 256, "the number of a key is a byte");
 
-/* At most CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
+/* At most BLOOM_CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
                              unsigned char *found) {
     /* A hashing may write more words than decide: the next key's go over them. */
-    uint64_t words[(CHECKED_TOGETHER + 1) * BLOOM_HASH_WORDS_MAXIMUM];
-    uint8_t unknown[CHECKED_TOGETHER]; /* keys that have no words */
+    uint64_t words[(BLOOM_CHECKED_TOGETHER + 1) * BLOOM_HASH_WORDS_MAXIMUM];
+    uint8_t unknown[BLOOM_CHECKED_TOGETHER]; /* keys that have no words */
     const size_t width = filter->shape.layout->hash_words;
     const bool plain = filter->plain_check != NULL;
     uint64_t *to = words;
@@ -386,7 +390,7 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
         return in;
     }
     for (size_t at = 0, now; at < count; at += now) {
-        now = count - at < CHECKED_TOGETHER ? count - at : CHECKED_TOGETHER;
+        now = count - at < BLOOM_CHECKED_TOGETHER ? count - at : BLOOM_CHECKED_TOGETHER;
         in += check_stretch(filter, keys + at, now, found + at);
     }
     return in;

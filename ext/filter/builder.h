@@ -5,8 +5,14 @@
 
 #include "filter/key_set.h"
 
-/* This many words of keys wait until their bits are set together, so that cache misses overlap. */
-enum { BLOOM_BUILDER_WORDS = 64 };
+#include <assert.h>
+
+/* This many words of keys wait until their bits are set together, so that cache misses overlap. A
+ * build may set it, to a multiple of BLOOM_HASH_WORDS_MAXIMUM. */
+#ifndef BLOOM_BUILDER_WORDS
+#define BLOOM_BUILDER_WORDS 64
+#endif
+static_assert(BLOOM_BUILDER_WORDS % BLOOM_HASH_WORDS_MAXIMUM == 0, "a batch of whole keys");
 
 /* A set of numbers, which grows as keys come. Its bytes are the builder's `filter`. */
 struct bloom_growing {

@@ -60,11 +60,15 @@ static inline enum bloom_key_kind bloom_real_key(const struct bloom_shape *shape
                : BLOOM_KEY_FOREIGN;
 }
 
-/* A buffer for the keys of a text by a key rule. Short texts, such as URLs of at most 496 bytes,
- * need no allocation. bytes is NULL when there is no memory. */
+/* A buffer for the keys of a text by a key rule. Short texts, such as URLs of at most 432 bytes,
+ * need no allocation: those whose keys need no more than these bytes, which a build may set. bytes
+ * is NULL when there is no memory. */
+#ifndef BLOOM_KEY_ROOM_INSIDE
+#define BLOOM_KEY_ROOM_INSIDE 2048
+#endif
 struct bloom_key_room {
     uint8_t *bytes;
-    uint8_t inside[2048];
+    uint8_t inside[BLOOM_KEY_ROOM_INSIDE];
 };
 
 static inline bool bloom_key_room_take(struct bloom_key_room *room, uint64_t size,

@@ -5,24 +5,41 @@
 
 #include "base/portable.h"
 
+#include <assert.h>
 #include <string.h>
 
-enum {
-    PARTITION_BITS = BLOOM_KEY_SET_PARTITION_BITS,
-    PARTITIONS = 1 << PARTITION_BITS,
-    /* With fewer keys, one partition with its table (64 KiB) is in cache anyway. While there are
-       fewer distinct keys, the set holds about this many at most. */
-    KEYS_BEFORE_PARTITIONS = BLOOM_KEY_SET_UNPARTITIONED,
-    /* A chunk has room for an eighth of what its partition holds, so that an eighth is wasted at
-       most; from 256 bytes, which serve small groups, to 4 KiB. */
-    CHUNK_SHARE = 8,
-    CHUNK_WORDS_FEWEST = 32,
-    CHUNK_WORDS_MOST = 510,
-    SETTLE_FACTOR = 4, /* where none is given */
-    /* Keys handled between two calls of interrupted: about 1 ms. */
-    KEYS_BETWEEN_QUESTIONS = 30000,
-    STACK_SLOTS = 256
-};
+/* Limits, which a build may set. A chunk has room for an eighth of what its partition holds, so that
+ * an eighth is wasted at most; from 256 bytes, which serve small groups, to 4 KiB. */
+#ifndef BLOOM_KEY_CHUNK_SHARE
+#define BLOOM_KEY_CHUNK_SHARE 8
+#endif
+#ifndef BLOOM_KEY_CHUNK_WORDS_FEWEST
+#define BLOOM_KEY_CHUNK_WORDS_FEWEST 32
+#endif
+#ifndef BLOOM_KEY_CHUNK_WORDS_MOST
+#define BLOOM_KEY_CHUNK_WORDS_MOST 510
+#endif
+/* The settle factor where none is given. */
+#ifndef BLOOM_SETTLE_FACTOR
+#define BLOOM_SETTLE_FACTOR 4
+#endif
+/* Keys handled between two calls of interrupted: about 1 ms. */
+#ifndef BLOOM_KEYS_BETWEEN_QUESTIONS
+#define BLOOM_KEYS_BETWEEN_QUESTIONS 30000
+#endif
+/* Duplicates are found in a table on the stack if that many words are enough. A power of two. */
+#ifndef BLOOM_STACK_SLOTS
+#define BLOOM_STACK_SLOTS 256
+#endif
+
+enum { PARTITIONS = 1 << BLOOM_KEY_SET_PARTITION_BITS };
+
+static_assert(BLOOM_KEY_SET_UNPARTITIONED >= 1 && BLOOM_KEY_SET_PARTITION_BITS >= 1 &&
+                  BLOOM_KEY_CHUNK_WORDS_FEWEST >= BLOOM_HASH_WORDS_MAXIMUM &&
+                  BLOOM_KEY_CHUNK_WORDS_MOST >= BLOOM_KEY_CHUNK_WORDS_FEWEST &&
+                  BLOOM_SETTLE_FACTOR >= 2 && BLOOM_STACK_SLOTS >= 16 &&
+                  (BLOOM_STACK_SLOTS & (BLOOM_STACK_SLOTS - 1)) == 0,
+              "the limits of a key set");
 
 struct bloom_key_chunk {
     struct bloom_key_chunk *next;
@@ -32,7 +49,7 @@ struct bloom_key_chunk {
 };
 
 static unsigned settle_factor(const struct bloom_key_set *set) {
-    return set->settle_factor > 0 ? set->settle_factor : SETTLE_FACTOR;
+    return set->settle_factor > 0 ? set->settle_factor : BLOOM_SETTLE_FACTOR;
 }
 
 static bool append(struct bloom_key_set *set, struct bloom_key_partition *partition,
@@ -40,11 +57,11 @@ static bool append(struct bloom_key_set *set, struct bloom_key_partition *partit
     unsigned width = set->layout->hash_words;
     struct bloom_key_chunk *chunk = partition->last;
     if (chunk == NULL || chunk->words + width > chunk->room) {
-        uint32_t room = CHUNK_WORDS_MOST;
-        if (partition->keys < CHUNK_WORDS_MOST * CHUNK_SHARE / width)
-            room = (uint32_t)partition->keys * width / CHUNK_SHARE;
-        if (room < CHUNK_WORDS_FEWEST)
-            room = CHUNK_WORDS_FEWEST;
+        uint32_t room = BLOOM_KEY_CHUNK_WORDS_MOST;
+        if (partition->keys < BLOOM_KEY_CHUNK_WORDS_MOST * BLOOM_KEY_CHUNK_SHARE / width)
+            room = (uint32_t)partition->keys * width / BLOOM_KEY_CHUNK_SHARE;
+        if (room < BLOOM_KEY_CHUNK_WORDS_FEWEST)
+            room = BLOOM_KEY_CHUNK_WORDS_FEWEST;
         chunk = bloom_allocate(set->memory, sizeof *chunk + room * sizeof *chunk->values);
         if (chunk == NULL)
             return false;
@@ -169,15 +186,15 @@ static inline void drop_copies(struct bloom_key_partition *partition, struct key
 static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partition) {
     bool repeats = set->layout->repeats;
     unsigned width = repeats ? 2 : set->layout->hash_words; /* of a slot */
-    uint64_t on_stack[STACK_SLOTS];
+    uint64_t on_stack[BLOOM_STACK_SLOTS];
     uint64_t *table = on_stack;
-    uint64_t slots = STACK_SLOTS / 8; /* small groups: clear no more than needed */
+    uint64_t slots = BLOOM_STACK_SLOTS / 8; /* small groups: clear no more than needed */
 
     if (partition->keys == 0)
         return true;
     while (slots < partition->keys + partition->keys / 2)
         slots *= 2;
-    if (slots * width > STACK_SLOTS) {
+    if (slots * width > BLOOM_STACK_SLOTS) {
         if (slots > set->table_slots) {
             uint64_t *larger = bloom_allocate(set->memory, slots * width * sizeof *larger);
             if (larger == NULL)
@@ -206,7 +223,7 @@ static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partit
 }
 
 static inline struct bloom_key_partition *partition_of(struct bloom_key_set *set, uint64_t word) {
-    return &set->partitions[word >> (64 - PARTITION_BITS)];
+    return &set->partitions[word >> (64 - BLOOM_KEY_SET_PARTITION_BITS)];
 }
 
 /* Distributes the keys of the first partition over many. */
@@ -219,7 +236,8 @@ static bool key_set_split(struct bloom_key_set *set) {
     memset(set->partitions, 0, PARTITIONS * sizeof *set->partitions);
     set->one = (struct bloom_key_partition){0};
     for (unsigned i = 0; i < PARTITIONS; i++)
-        set->partitions[i].settle_at = KEYS_BEFORE_PARTITIONS / PARTITIONS * settle_factor(set);
+        set->partitions[i].settle_at =
+            BLOOM_KEY_SET_UNPARTITIONED / PARTITIONS * settle_factor(set);
     for (struct bloom_key_chunk *chunk = all.first; chunk != NULL; chunk = chunk->next)
         for (uint32_t i = 0; i < chunk->words; i += width)
             if (!append(set, partition_of(set, chunk->values[i]), chunk->values + i)) {
@@ -236,10 +254,10 @@ static bool key_set_split(struct bloom_key_set *set) {
 }
 
 bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words) {
-    if (set->partitions == NULL && set->one.keys == KEYS_BEFORE_PARTITIONS) {
+    if (set->partitions == NULL && set->one.keys == BLOOM_KEY_SET_UNPARTITIONED) {
         if (!settle(set, &set->one))
             return false;
-        if (set->one.keys > KEYS_BEFORE_PARTITIONS / 2 && !key_set_split(set))
+        if (set->one.keys > BLOOM_KEY_SET_UNPARTITIONED / 2 && !key_set_split(set))
             return false;
     }
     if (set->partitions == NULL)
@@ -265,7 +283,7 @@ uint64_t bloom_key_set_size(const struct bloom_key_set *set) {
 bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
                                uint64_t *since_poll) {
     *since_poll += keys_handled;
-    if (*since_poll < KEYS_BETWEEN_QUESTIONS || set->interrupted == NULL)
+    if (*since_poll < BLOOM_KEYS_BETWEEN_QUESTIONS || set->interrupted == NULL)
         return false;
     *since_poll = 0;
     return set->interrupted(set->argument);

@@ -13,9 +13,16 @@
 #include "base/memory.h"
 #include "filter/layout.h"
 
-/* A set of more than BLOOM_KEY_SET_UNPARTITIONED keys is partitioned by
- * BLOOM_KEY_SET_PARTITION_BITS upper bits of their first word. */
-enum { BLOOM_KEY_SET_UNPARTITIONED = 1 << 12, BLOOM_KEY_SET_PARTITION_BITS = 9 };
+/* Limits, which a build may set. A set of more keys than that is partitioned. With fewer, one
+ * partition with its table (64 KiB) is in cache anyway. While there are fewer distinct keys, the set
+ * holds about that many at most. */
+#ifndef BLOOM_KEY_SET_UNPARTITIONED
+#define BLOOM_KEY_SET_UNPARTITIONED 4096
+#endif
+/* That many upper bits of its first word choose the partition of a key. */
+#ifndef BLOOM_KEY_SET_PARTITION_BITS
+#define BLOOM_KEY_SET_PARTITION_BITS 9
+#endif
 
 struct bloom_key_chunk;
 

@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "filter/layout.h"
 
+#include <assert.h>
+
 enum bloom_merge_kind { BLOOM_UNION, BLOOM_INTERSECTION };
 
 /* Begins as zeros with kind and memory set. */
@@ -24,8 +26,11 @@ struct bloom_merge {
     uint8_t *filter; /* header and payload, from memory; NULL before the first */
 };
 
-/* A multiple of the block of every layout. */
-enum { BLOOM_MERGE_STRETCH = 4 << 20 };
+/* A multiple of the block of every layout, which a build may set. */
+#ifndef BLOOM_MERGE_STRETCH
+#define BLOOM_MERGE_STRETCH (4 << 20)
+#endif
+static_assert(BLOOM_MERGE_STRETCH % BLOOM_BLOCK_BYTES_MAXIMUM == 0, "a stretch of whole blocks");
 
 /* Returns true when the layout supports this kind of merge. */
 bool bloom_merge_offered(enum bloom_merge_kind kind, const struct bloom_layout *layout);

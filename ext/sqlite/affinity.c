@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+/* Memory for a key that is larger is freed when it is no longer needed. A build may set it. */
+#ifndef BLOOM_KEPT_KEY_ROOM
+#define BLOOM_KEPT_KEY_ROOM 4096
+#endif
+
 /* Returns true if a number is a 64-bit integer. */
 static bool is_whole(double real) {
     return real > -9223372036854775808.0 && real < 9223372036854775808.0 &&
@@ -84,7 +89,6 @@ void bloom_kept_key_free(struct bloom_kept_key *kept) {
 }
 
 void bloom_kept_key_shrink(struct bloom_kept_key *kept) {
-    enum { ROOM_MAXIMUM = 4096 };
-    if (kept->room > ROOM_MAXIMUM)
+    if (kept->room > BLOOM_KEPT_KEY_ROOM)
         bloom_kept_key_free(kept);
 }

@@ -31,16 +31,19 @@ struct bloom_pin {
     struct bloom_hashes hashes; /* or this, by the type of its pointer */
 };
 
-/* Serial numbers fall into the buckets in turn, and a statement has few pins at a time. */
-enum { BUCKETS = 256 };
+/* Serial numbers fall into the buckets in turn, and a statement has few pins at a time. A build may
+ * set their number. */
+#ifndef BLOOM_PIN_BUCKETS
+#define BLOOM_PIN_BUCKETS 256
+#endif
 
 /* Guarded by the lock. */
-static struct bloom_pin *living[BUCKETS];
+static struct bloom_pin *living[BLOOM_PIN_BUCKETS];
 static uintptr_t last_number;
 
 /* Returns the link to the living pin of that number, or to NULL. The caller holds the lock. */
 static struct bloom_pin **link_of(uintptr_t number) {
-    struct bloom_pin **link = &living[number % BUCKETS];
+    struct bloom_pin **link = &living[number % BLOOM_PIN_BUCKETS];
     while (*link != NULL && (*link)->number != number)
         link = &(*link)->next;
     return link;
@@ -75,8 +78,8 @@ static void result_pin(sqlite3_context *context, struct bloom_pin *pin, const ch
         last_number++;
     while (last_number == 0 || *link_of(last_number) != NULL);
     pin->number = last_number;
-    pin->next = living[pin->number % BUCKETS];
-    living[pin->number % BUCKETS] = pin;
+    pin->next = living[pin->number % BLOOM_PIN_BUCKETS];
+    living[pin->number % BLOOM_PIN_BUCKETS] = pin;
     bloom_unlock();
     sqlite3_result_pointer(context, (void *)pin->number, type, release_pin);
 }

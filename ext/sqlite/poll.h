@@ -4,8 +4,14 @@
 
 #include "sqlite/value.h"
 
-/* Long work is done in stretches of so many bytes, a whole number of blocks of any layout. */
-enum { BLOOM_SQL_STRETCH = 4 << 20 };
+#include <assert.h>
+
+/* Long work is done in stretches of so many bytes, a whole number of blocks of any layout. A build
+ * may set it. */
+#ifndef BLOOM_SQL_STRETCH
+#define BLOOM_SQL_STRETCH (4 << 20)
+#endif
+static_assert(BLOOM_SQL_STRETCH % BLOOM_BLOCK_BYTES_MAXIMUM == 0, "a stretch of whole blocks");
 
 /* Returns SQLITE_INTERRUPT or SQLITE_NOMEM if the running statement is to end, otherwise SQLITE_OK.
  * Takes 10 to 20 us. *statement is NULL at the first call, and the caller's to finalize. */

@@ -5,17 +5,23 @@
 #include "filter/builder.h"
 #include "sqlite/poll.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* Much memory is read at random places, which is faster in pages of 2 MB. Linux gives such pages
- * where it is asked to. */
+/* From so many bytes on, memory is in pages of 2 MB, because it is read at random places. Linux gives
+ * such pages where it is asked to. A build may set it, to 2 MiB or more. */
+#ifndef BLOOM_HUGE_PAGES_FROM
+#define BLOOM_HUGE_PAGES_FROM (32 << 20)
+#endif
+
 static void *sql_allocate(void *context, size_t bytes) {
     uint8_t *memory = sqlite3_malloc64(bytes);
     (void)context;
 #if defined(__linux__)
     extern int madvise(void *start, size_t length, int advice); /* C11 hides it */
-    enum { MUCH = 32 << 20, PAGE = 2 << 20, HUGE_PAGES = 14 };
-    if (memory != NULL && bytes >= MUCH)
+    enum { PAGE = 2 << 20, HUGE_PAGES = 14 };
+    static_assert((int)BLOOM_HUGE_PAGES_FROM >= (int)PAGE, "the rest of a page is in the memory");
+    if (memory != NULL && bytes >= BLOOM_HUGE_PAGES_FROM)
         madvise(memory + PAGE - (uintptr_t)memory % PAGE, bytes - PAGE, HUGE_PAGES);
 #endif
     return memory;

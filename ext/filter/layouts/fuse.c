@@ -37,6 +37,7 @@
 #include "base/portable.h"
 #include "filter/key_set.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -48,10 +49,26 @@ enum {
     /* 96 places at least, 12 bytes, so that eight can be read wherever a number is. */
     FUSE_SEGMENT_LOG_MINIMUM = 5,
     FUSE_SEGMENT_LOG_MAXIMUM = 31,
-    FUSE_SEEDS_MAXIMUM = 64,
-    /* Keys handled together: enough for their cache misses to overlap. */
-    FUSE_BATCH = 32
+    FUSE_SEEDS_MAXIMUM = 64
 };
+
+/* Limits, which a build may set. Keys checked together: enough for their cache misses to overlap. */
+#ifndef BLOOM_FUSE_BATCH
+#define BLOOM_FUSE_BATCH 32
+#endif
+/* Places that are searched together for those that only one key has. */
+#ifndef BLOOM_FUSE_PLACES_SEARCHED
+#define BLOOM_FUSE_PLACES_SEARCHED 256
+#endif
+/* Room for places that wait to be peeled, at first; it is doubled when they need more. */
+#ifndef BLOOM_FUSE_WAITING_FIRST
+#define BLOOM_FUSE_WAITING_FIRST 64
+#endif
+/* Keys that are given their numbers between two questions whether to go on. */
+#ifndef BLOOM_FUSE_KEYS_ASSIGNED
+#define BLOOM_FUSE_KEYS_ASSIGNED 16384
+#endif
+static_assert((int)BLOOM_FUSE_WAITING_FIRST >= (int)FUSE_PLACES, "room for the places of a key");
 
 /* The header as numbers: bytes 40 to 47 are the seed, byte 48 is w, byte 49 is s, bytes 50 to 55
  * are the segments in which first places are. */
@@ -194,10 +211,10 @@ static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
 static void fuse_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                             const uint64_t *words, size_t count, uint8_t *found) {
     struct fuse_form form = fuse_form_of(shape);
-    uint64_t hashes[FUSE_BATCH], places[FUSE_BATCH][FUSE_PLACES];
+    uint64_t hashes[BLOOM_FUSE_BATCH], places[BLOOM_FUSE_BATCH][FUSE_PLACES];
     bool any = shape->capacity > 0;
     while (count > 0) {
-        size_t now = count < FUSE_BATCH ? count : FUSE_BATCH;
+        size_t now = count < BLOOM_FUSE_BATCH ? count : BLOOM_FUSE_BATCH;
         for (size_t i = 0; i < now; i++) {
             hashes[i] = bloom_mix(words[i] + form.seed);
             fuse_places(&form, hashes[i], places[i]);
@@ -285,8 +302,9 @@ static bool fuse_valid(const struct bloom_shape *shape) {
 /* ---- Building -------------------------------------------------------------------------------- */
 
 /* Buckets of keys, by the highest bits of their hashes: about 8192 keys each, as long as the
- * buckets are few enough to be written at the same time. */
-enum { FUSE_BUCKET_KEYS_LOG = 13, FUSE_BUCKETS_LOG_MAXIMUM = 12, FUSE_WAITING_FIRST = 64 };
+ * buckets are few enough to be written at the same time. The bytes of a filter depend on them, so no
+ * build may set them. */
+enum { FUSE_BUCKET_KEYS_LOG = 13, FUSE_BUCKETS_LOG_MAXIMUM = 12 };
 
 struct fuse_builder {
     const struct bloom_key_set *set;
@@ -414,16 +432,18 @@ static size_t fuse_find_alone(const uint8_t *counts, uint64_t from, uint64_t to,
  * place. A place that only later is left to one key waits, and has been peeled when its turn comes.
  */
 static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
-    enum { STRETCH = 256 };
     const struct fuse_form form = builder->form;
     const uint64_t complete = builder->complete;
     uint8_t *counts = builder->counts, *owned = builder->owned;
     uint64_t *sums = builder->sums, *hashes = builder->hashes;
     uint64_t peeled = builder->peeled, waiting_count = 0;
-    uint32_t *waiting = builder->waiting, alone[STRETCH];
-    for (uint64_t next = from; next < complete; next += STRETCH) {
-        size_t found = fuse_find_alone(
-            counts, next, complete - next < STRETCH ? complete : next + STRETCH, alone);
+    uint32_t *waiting = builder->waiting, alone[BLOOM_FUSE_PLACES_SEARCHED];
+    for (uint64_t next = from; next < complete; next += BLOOM_FUSE_PLACES_SEARCHED) {
+        size_t found = fuse_find_alone(counts, next,
+                                       complete - next < BLOOM_FUSE_PLACES_SEARCHED
+                                           ? complete
+                                           : next + BLOOM_FUSE_PLACES_SEARCHED,
+                                       alone);
         for (size_t i = 0; i < found; i++)
             for (uint64_t place = alone[i];; place = waiting[--waiting_count]) {
                 if (fuse_is_alone(counts[place])) {
@@ -493,12 +513,11 @@ static enum bloom_built fuse_try(struct fuse_builder *builder) {
 
 /* Gives every place that was left to a key its number, the key that was peeled last first. */
 static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *payload) {
-    enum { STRETCH = 1 << 14 };
     const struct fuse_form form = builder->form;
     const uint32_t unused = 64 - form.width;
     uint64_t left = builder->keys;
     while (left > 0) {
-        uint64_t stretch = left < STRETCH ? left : STRETCH;
+        uint64_t stretch = left < BLOOM_FUSE_KEYS_ASSIGNED ? left : BLOOM_FUSE_KEYS_ASSIGNED;
         if (bloom_key_set_interrupted(builder->set, stretch, &builder->since_poll))
             return BLOOM_BUILD_INTERRUPTED;
         for (uint64_t end = left - stretch; left > end; left--) {
@@ -534,7 +553,7 @@ static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,
         .set = keys,
         .form = fuse_form_of(shape),
         .keys = shape->capacity,
-        .waiting_room = FUSE_WAITING_FIRST,
+        .waiting_room = BLOOM_FUSE_WAITING_FIRST,
     };
     if (builder.keys == 0)
         return BLOOM_BUILT;
@@ -550,7 +569,7 @@ static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,
     builder.owned = bloom_allocate(memory, builder.keys);
     builder.counts = bloom_allocate(memory, builder.places);
     builder.sums = bloom_allocate(memory, builder.places * sizeof *builder.sums);
-    builder.waiting = bloom_allocate(memory, FUSE_WAITING_FIRST * sizeof *builder.waiting);
+    builder.waiting = bloom_allocate(memory, BLOOM_FUSE_WAITING_FIRST * sizeof *builder.waiting);
     enum bloom_built built = BLOOM_BUILD_NO_MEMORY;
     if (builder.ends != NULL && builder.hashes != NULL && builder.owned != NULL &&
         builder.counts != NULL && builder.sums != NULL && builder.waiting != NULL)

@@ -20,8 +20,14 @@ enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
  * come in this order. */
 enum { KEYS_EQUAL, KEYS_ABOVE, KEYS_FROM, KEYS_BELOW, KEYS_TO, KEYS_COMPARISONS };
 
-/* How many numbers are searched for keys between two polls. */
-enum { KEYS_STRETCH = 8 * BLOOM_SQL_STRETCH };
+/* Limits, which a build may set. How many numbers are searched for keys between two polls. */
+#ifndef BLOOM_KEYS_SEARCHED
+#define BLOOM_KEYS_SEARCHED (8 * BLOOM_SQL_STRETCH)
+#endif
+/* How many keys are read at a time. */
+#ifndef BLOOM_KEYS_LISTED
+#define BLOOM_KEYS_LISTED 128
+#endif
 
 struct keys_cursor {
     struct bloom_rows rows;     /* first; row is the key */
@@ -29,7 +35,7 @@ struct keys_cursor {
     int64_t first, last;        /* still to be listed; none if first > last */
     bool descending;
     size_t at, count; /* in listed */
-    uint64_t listed[128];
+    uint64_t listed[BLOOM_KEYS_LISTED];
 };
 
 static unsigned keys_plan(sqlite3_index_info *info, int argument) {
@@ -117,9 +123,9 @@ static int keys_list(struct keys_cursor *cursor) {
     while (code == SQLITE_OK && cursor->count == 0 && cursor->first <= cursor->last) {
         int64_t first = cursor->first, last = cursor->last;
         if (cursor->descending)
-            first = keys_greater(first, last - KEYS_STRETCH + 1);
-        else if (last - first >= KEYS_STRETCH)
-            last = first + KEYS_STRETCH - 1;
+            first = keys_greater(first, last - BLOOM_KEYS_SEARCHED + 1);
+        else if (last - first >= BLOOM_KEYS_SEARCHED)
+            last = first + BLOOM_KEYS_SEARCHED - 1;
         cursor->count = bloom_bitmap_list(shape, payload, (uint64_t)first, (uint64_t)last,
                                           cursor->descending, cursor->listed, room);
         const bool full = cursor->count == room;

@@ -18,6 +18,12 @@
 
 enum { LINES_COLUMN_LINE, LINES_COLUMN_TEXT, LINES_COLUMN_ARGUMENT };
 
+/* A shorter text gets a zero byte at its end, because SQLite up to 3.40 would otherwise copy it for
+ * whoever reads it. A build may set it. */
+#ifndef BLOOM_LINE_TERMINATED
+#define BLOOM_LINE_TERMINATED 128
+#endif
+
 struct lines_cursor {
     struct bloom_rows rows; /* first; row is the number of the line */
     size_t start, end;      /* of the line */
@@ -102,10 +108,8 @@ static bool lines_is_plain(const uint8_t *text, size_t length) {
     return (other & url_eight(128)) == 0;
 }
 
-/* A short text gets a zero byte at its end, because SQLite up to 3.40 would otherwise copy it for
- * whoever reads it. */
 static void lines_text(sqlite3_context *context, const uint8_t *text, size_t length) {
-    char terminated[128];
+    char terminated[BLOOM_LINE_TERMINATED];
     bool plain = lines_is_plain(text, length);
     if (plain && length < sizeof terminated) {
         memcpy(terminated, text, length);
