@@ -108,17 +108,52 @@ $(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
 $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
-# Filter tables answer alike without copies in memory.
-WITHOUT_COPIES = $(BUILD)/without_copies/$(LIBRARY)
-$(eval $(call objects,without_copies,-fPIC -fvisibility=hidden -DBLOOM_COPIES_BYTES=0))
-$(WITHOUT_COPIES): $(call objects_of,without_copies,$(SOURCES))
-	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
-
-# Lists and URLs are read alike without the shortcut for plain ones.
-WITHOUT_PLAIN = $(BUILD)/without_plain/$(LIBRARY)
-$(eval $(call objects,without_plain,-fPIC -fvisibility=hidden -DBLOOM_URL_PLAIN=0))
-$(WITHOUT_PLAIN): $(call objects_of,without_plain,$(SOURCES))
-	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
+# $(call limited,NAME,FLAGS): the extension, the unit tests and the simulator with other limits, in
+# build/NAME. Files that know no SQLite are the same objects in all of them.
+include tests/limits.mk
+define limited
+$(call objects,$(1),-fPIC -fvisibility=hidden $(2))
+$(call objects,$(1)_linked,-DSQLITE_CORE $(2))
+$(call objects_of,$(1),$(SOURCES) $(LIBRARY_SOURCES)) $(call objects_of,$(1)_linked,$(SOURCES)): \
+    tests/limits.mk
+$(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(SOURCES))
+	$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) $$(SHARED) -o $$@ $$^ -lm
+$(LIBRARY_TESTS:$(BUILD)/%=$(BUILD)/$(1)/%): $(BUILD)/$(1)/tests/%: tests/library/%.c \
+    $(CASE_OBJECT) $(call objects_of,$(1),$(LIBRARY_SOURCES)) tests/rules.mk
+	@mkdir -p $$(@D)
+	$$(COMPILE) $(2) $$(LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c %.o,$$^) \
+	    -lcmocka $$(LIBRARY_TEST_LIBRARIES) -lm
+$(BUILD)/$(1)/tests/simulator: $(wildcard tests/simulator/*.[ch]) tests/rules.mk \
+    $(call objects_of,$(1)_linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
+    $(call objects_of,$(1),$(filter $(NO_SQLITE),$(SOURCES))) $(filter %.o,$(LINKED_SQLITE))
+	@mkdir -p $$(@D)
+	$$(LINK) $(2) -DSIMULATOR_COMMIT='"$$(COMMIT)"' -o $$@ $$(filter %.c %.o,$$^) \
+	    $$(filter -%,$$(LINKED_SQLITE)) -lpthread -lm
+endef
+SMALL = $(BUILD)/small
+$(eval $(call limited,small,$(call limits_of,1)))
+$(SMALL)/tests/%: LINKED_FLAGS =
+# Those of `make long` have sanitizers.
+SMALL_SANITIZED = $(BUILD)/small_sanitized
+ODD = $(BUILD)/odd
+$(eval $(call limited,small_sanitized,$(call limits_of,1) $$(SANITIZE)))
+$(eval $(call limited,odd,$(call limits_of,2) $$(SANITIZE)))
+# Python's own blocks are not freed when it ends.
+under_sanitizers = ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 \
+    LD_PRELOAD=$$(ldd $(1) | awk "/libasan/ {print \$$3}")
+# $(call limited_suites,NAME,FOLDER,BEFORE): what runs on such a build. These tests reach no limit.
+REACH_NO_LIMIT = %/bitset_test %/growth_test %/hash_test %/number_test %/portable_test \
+    %/sizing_test $(LONG_LIBRARY_TESTS)
+limited_suites = \
+    $(foreach program,$(notdir $(filter-out $(REACH_NO_LIMIT),$(LIBRARY_TESTS))), \
+        '$(program) with $(1) limits=$(2)/tests/$(program)') \
+    'scripts with $(1) limits=[$(2)/$(LIBRARY)] $(3) $(PYTHON) tests/runner/sqllogictest.py \
+        --load $(2)/$(LIBRARY) tests/sql' \
+    'filter tables with $(1) limits=[$(2)/$(LIBRARY)] $(3) EXTENSION=$(2)/$(LIBRARY) \
+        $(PYTHON) tests/tables/table_test.py' \
+    'plans with $(1) limits=[$(2)/$(LIBRARY)] $(3) SEED=5 EXTENSION=$(2)/$(LIBRARY) \
+        $(PYTHON) tests/random/plans_test.py' \
+    'simulator with $(1) limits=SEED=500 STEPS=30000 $(2)/tests/simulator'
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side. The closer
 # a suite is to the cause of a failure, the earlier it runs: unit tests, scripts, what is held
@@ -132,9 +167,7 @@ TEST_SUITES = \
     'messages=$(BUILD)/tests/message_test' \
     'callbacks=$(BUILD)/tests/callbacks_test' \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
-    'scripts on tables without copies=[$(WITHOUT_COPIES)] $(PYTHON) \
-        tests/runner/sqllogictest.py --load $(abspath $(WITHOUT_COPIES)) \
-        $(wildcard tests/sql/table_*.test)' \
+    $(call limited_suites,small,$(SMALL)) \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Tables Parsers Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
@@ -143,8 +176,8 @@ TEST_SUITES = \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
-    'plain URLs=[$(WITHOUT_PLAIN)] $(PYTHON) tests/random/plain_test.py \
-        $(abspath $(WITHOUT_PLAIN))' \
+    'plain URLs=[all $(SMALL)/$(LIBRARY)] $(PYTHON) tests/random/plain_test.py \
+        $(abspath $(SMALL)/$(LIBRARY))' \
     'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
     'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
@@ -162,12 +195,13 @@ TEST_SUITES = \
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
 # those at the top.
-# Python's own blocks are not freed when it ends.
-UNDER_SANITIZERS = ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 \
-    LD_PRELOAD=$$(ldd $(SANITIZED_EXTENSION) | awk "/libasan/ {print \$$3}")
 LONG_SUITES = \
-    'scripts under sanitizers=[$(SANITIZED_EXTENSION)] $(UNDER_SANITIZERS) \
-        $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED_EXTENSION) tests/sql' \
+    'scripts under sanitizers=[$(SANITIZED_EXTENSION)] \
+        $(call under_sanitizers,$(SANITIZED_EXTENSION)) $(PYTHON) tests/runner/sqllogictest.py \
+        --load $(SANITIZED_EXTENSION) tests/sql' \
+    $(call limited_suites,odd,$(ODD),$(call under_sanitizers,$(ODD)/$(LIBRARY))) \
+    $(call limited_suites,small sanitized,$(SMALL_SANITIZED),$(call \
+        under_sanitizers,$(SMALL_SANITIZED)/$(LIBRARY))) \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
     'faults on the oldest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Oldest' \

@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Limits, which a build may set. A chunk has room for an eighth of what its partition holds, so that
- * an eighth is wasted at most; from 256 bytes, which serve small groups, to 4 KiB. */
+/* Limits, which a build may set. A chunk has room for an eighth of what its partition holds, so
+ * that an eighth is wasted at most; from 256 bytes, which serve small groups, to 4 KiB. */
 #ifndef BLOOM_KEY_CHUNK_SHARE
 #define BLOOM_KEY_CHUNK_SHARE 8
 #endif

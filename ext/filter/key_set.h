@@ -14,8 +14,8 @@
 #include "filter/layout.h"
 
 /* Limits, which a build may set. A set of more keys than that is partitioned. With fewer, one
- * partition with its table (64 KiB) is in cache anyway. While there are fewer distinct keys, the set
- * holds about that many at most. */
+ * partition with its table (64 KiB) is in cache anyway. While there are fewer distinct keys, the
+ * set holds about that many at most. */
 #ifndef BLOOM_KEY_SET_UNPARTITIONED
 #define BLOOM_KEY_SET_UNPARTITIONED 4096
 #endif

@@ -250,6 +250,30 @@ static void two_copies_do_not_take_each_others_pins(void) {
     close_database(database);
 }
 
+/* Of 600 pins that live at once, two or three are in each bucket. Each statement has one, and those
+ * in the middle end first. */
+static void many_pins_live_at_once(void) {
+    enum { PINS = 600 };
+    sqlite3 *database = open_database(":memory:");
+    sqlite3_stmt *statements[PINS];
+    for (int i = 0; i < PINS; i++) {
+        char *sql = sqlite3_mprintf("SELECT bloom_check((SELECT bloom_pin(bloom_add(bloom_new(9), "
+                                    "%d))), %d + x) FROM (SELECT 0 AS x UNION ALL SELECT 1)",
+                                    i, i);
+        assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statements[i], NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(statements[i]), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(statements[i], 0), 1);
+        sqlite3_free(sql);
+    }
+    for (int i = 0; i < PINS; i++) {
+        sqlite3_stmt *statement = statements[(i * 7 + PINS / 2) % PINS];
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(statement, 0), 0);
+        sqlite3_finalize(statement);
+    }
+    close_database(database);
+}
+
 /* ---- Threads ---- */
 
 /* Each with its own connection; a pin of every row, and copies of it that are gone. */
@@ -279,5 +303,6 @@ RUN_GROUP("pins", TEST("copies of pins are not followed", copies_of_pins_are_not
           TEST("a pin of another connection is refused", a_pin_of_another_connection_is_none),
           TEST("a second load keeps pins", a_second_load_keeps_pins),
           TEST("a pin outlives its connection", a_pin_outlives_its_connection),
+          TEST("many pins live at once", many_pins_live_at_once),
           TEST("threads have their own pins", threads_have_their_own_pins),
           TEST("two copies do not take each other's pins", two_copies_do_not_take_each_others_pins))

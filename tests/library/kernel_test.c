@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROBES_MOST = 21, BLOCKS_MOST = 40, KEYS_MOST = 3 * BLOOM_BLOCKS_AHEAD, ROUNDS = 400 };
+enum { PROBES_MOST = 21, BLOCKS_MOST = 40, KEYS_MOST = 2 * BLOOM_BLOCKS_AHEAD + 128, ROUNDS = 400 };
 
 static struct bloom_shape shape_of_blocks(uint32_t probes, uint64_t blocks) {
     return (struct bloom_shape){

@@ -40,6 +40,13 @@ static inline void call_test(void **state) {
         }                                                                                          \
     }
 
+/* Whether the limits of the library are those that users get (tests/limits.mk). */
+#ifdef OTHER_LIMITS
+enum { REAL_LIMITS = 0 };
+#else
+enum { REAL_LIMITS = 1 };
+#endif
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* SplitMix64 (Steele, Lea, Flood, 2014): the same numbers on every machine. */

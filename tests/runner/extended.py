@@ -1,11 +1,14 @@
-"""Connections of apsw, of any release from 3.40, that have loaded the extension."""
+"""Connections of apsw, of any release from 3.40, that have loaded the extension: that of the tree,
+or the file that EXTENSION in the environment names."""
+import os
 import pathlib
 
 import apsw
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll")
-                if (TOP / name).exists()), "bloom")
+LIBRARY = next((str(path.resolve()) for path in (pathlib.Path(os.environ.get("EXTENSION", "")),
+                                                 TOP / "bloom.so", TOP / "bloom.dylib",
+                                                 TOP / "bloom.dll") if path.is_file()), "bloom")
 FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
 

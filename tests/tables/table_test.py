@@ -569,9 +569,13 @@ class Hosts(unittest.TestCase):
                 self.assertRegex(run.stdout, f"^{refusal if missing else '0 '}\n$")
 
 
+with_real_limits = unittest.skipIf("EXTENSION" in os.environ, "skipped: needs the limits of users")
+
+
 class Memory(TableTest):
     @unittest.skipUnless(pathlib.Path("/sys/kernel/mm/transparent_hugepage").exists(),
                          "skipped: this system has no huge pages to ask for")
+    @with_real_limits
     def test_a_pin_of_32_megabytes_asks_for_huge_pages(self):
         connection = connect(":memory:")
         for keys, asks in ((25_000_000, False), (27_500_000, True)):
@@ -592,6 +596,7 @@ class Memory(TableTest):
         self.assertEqual(rows(connection, asked.format(500_000)), [(1_000_000,)])
         self.assertLess(used() - before, 100_000)
 
+    @with_real_limits
     def test_add_all_takes_at_most_20_bytes_a_key(self):
         """key_set_test.c has the bounds of few keys, and of keys that come again."""
         high_water = either(apsw, "memory_high_water", "memoryhighwater")

@@ -52,7 +52,8 @@ enum {
     FUSE_SEEDS_MAXIMUM = 64
 };
 
-/* Limits, which a build may set. Keys checked together: enough for their cache misses to overlap. */
+/* Limits, which a build may set. Keys checked together: enough for their cache misses to overlap.
+ */
 #ifndef BLOOM_FUSE_BATCH
 #define BLOOM_FUSE_BATCH 32
 #endif
@@ -302,8 +303,8 @@ static bool fuse_valid(const struct bloom_shape *shape) {
 /* ---- Building -------------------------------------------------------------------------------- */
 
 /* Buckets of keys, by the highest bits of their hashes: about 8192 keys each, as long as the
- * buckets are few enough to be written at the same time. The bytes of a filter depend on them, so no
- * build may set them. */
+ * buckets are few enough to be written at the same time. The bytes of a filter depend on them, so
+ * no build may set them. */
 enum { FUSE_BUCKET_KEYS_LOG = 13, FUSE_BUCKETS_LOG_MAXIMUM = 12 };
 
 struct fuse_builder {
