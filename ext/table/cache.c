@@ -21,11 +21,22 @@
 #define BLOOM_CACHE_AGE 8
 #endif
 
-/* Look-ups, beside those, before SQLite is asked again for the limit, which takes as long as ten. */
-enum { LOOKUPS_BETWEEN_QUESTIONS = 4096 };
+/* Look-ups, beside those, before SQLite is asked again for its cache_size. */
+#ifndef BLOOM_CACHE_LOOKUPS
+#define BLOOM_CACHE_LOOKUPS 4096
+#endif
 
-/* Bytes of an index that are always granted, so that a small limit is one of rows. */
-enum { INDEX_BYTES_GRANTED = 4096, INDEX_SHARE = 8 };
+/* The indexes of all tables may take a share of the limit, and each of them so many bytes in any
+ * case. */
+#ifndef BLOOM_CACHE_INDEX_BYTES
+#define BLOOM_CACHE_INDEX_BYTES 4096
+#endif
+enum { INDEX_SHARE = 8 };
+
+/* Drafts for which there is room at first. */
+#ifndef BLOOM_CACHE_DRAFTS
+#define BLOOM_CACHE_DRAFTS 64
+#endif
 
 struct entry {
     struct bloom_cache_row *row; /* memory for the row; NULL: none yet */
@@ -224,7 +235,7 @@ static void ask_limit(struct bloom_cache *cache) {
     struct bloom_caches *caches = cache->shared;
     if (caches->time < caches->ask_at)
         return;
-    caches->ask_at = caches->time + BLOOM_CACHE_AGE * caches->rows + LOOKUPS_BETWEEN_QUESTIONS;
+    caches->ask_at = caches->time + BLOOM_CACHE_AGE * caches->rows + BLOOM_CACHE_LOOKUPS;
     const uint64_t size = bloom_database_cache_bytes(&cache->database);
     cache->limit = size > BLOOM_CACHE_BYTES ? size : BLOOM_CACHE_BYTES;
     caches->limit = 0;
@@ -263,6 +274,11 @@ static int make_room(struct bloom_cache *cache, uint64_t bytes, uint64_t steps, 
     return code;
 }
 
+static bool index_fits(const struct bloom_caches *caches, uint64_t bytes) {
+    return bytes <= BLOOM_CACHE_INDEX_BYTES ||
+           INDEX_SHARE * (caches->index_bytes + bytes) <= caches->limit;
+}
+
 /* Makes the array that has that number. Returns SQLITE_NOMEM, or SQLITE_OK although it is too large
  * for the limit and has no entries. */
 static int make_array(struct bloom_cache *cache, unsigned array, uint64_t chunks) {
@@ -284,9 +300,9 @@ static int make_array(struct bloom_cache *cache, unsigned array, uint64_t chunks
             return code;
         free_array(caches, &cache->arrays[array]);
     }
-    if (bytes > INDEX_BYTES_GRANTED && INDEX_SHARE * (caches->index_bytes + bytes) > caches->limit)
+    if (!index_fits(caches, bytes))
         ask_limit(cache);
-    if (bytes > INDEX_BYTES_GRANTED && INDEX_SHARE * (caches->index_bytes + bytes) > caches->limit)
+    if (!index_fits(caches, bytes))
         return SQLITE_OK;
     int code = make_room(cache, bytes, caches->rows, 0, false, &made);
     if (code != SQLITE_OK)
@@ -392,11 +408,10 @@ void bloom_cache_drop(struct bloom_cache *cache, const struct bloom_cache_key *k
 /* Drafts */
 
 int bloom_cache_may_draft(struct bloom_cache *cache, bool *may) {
-    enum { FIRST_ROOM = 64 };
     *may = cache->writes && cache->has_written && knows_transactions();
     if (!*may || cache->draft_count < cache->draft_room)
         return SQLITE_OK;
-    const size_t room = cache->draft_room > 0 ? 2 * cache->draft_room : FIRST_ROOM;
+    const size_t room = cache->draft_room > 0 ? 2 * cache->draft_room : BLOOM_CACHE_DRAFTS;
     struct bloom_cache_row **larger =
         sqlite3_realloc64(cache->drafts, room * (sqlite3_uint64)sizeof *larger);
     if (larger == NULL)
