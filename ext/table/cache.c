@@ -1,8 +1,8 @@
 /* What is known of a chunk belongs to an epoch. When the database has changed, a new epoch begins,
  * which makes everything void at once; the memory of a row is used again for the same chunk.
  *
- * The rows of all tables of a connection are in one ring. Time is counted in look-ups. When memory is
- * short, a hand goes round the ring and removes rows that are void, or that were not used during
+ * The rows of all tables of a connection are in one ring. Time is counted in look-ups. When memory
+ * is short, a hand goes round the ring and removes rows that are void, or that were not used during
  * AGE times as many look-ups as there are rows. Two tables that do not fit together and are both in
  * use keep what they have, so they do not drive each other out at every key, and a table that is no
  * longer used makes room for others soon. */
@@ -157,7 +157,7 @@ bool bloom_cache_may_keep(const struct bloom_cache *cache) {
     sqlite3 *connection = cache->database.connection;
     sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED, &total, &highest, 0);
     sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED_SHARED, &share, &highest, 0);
-    /* If another connection uses one of the caches, too, the total exceeds the share of this one. */
+    /* If another connection uses one of the caches, too, the total exceeds this one's share. */
     return total == share;
 }
 
@@ -349,6 +349,15 @@ enum bloom_known bloom_cache_find(struct bloom_cache *cache, unsigned array, uin
     return (enum bloom_known)(entry->state & 3);
 }
 
+const uint8_t *bloom_cache_find_draft(const struct bloom_cache *cache,
+                                      const struct bloom_cache_key *key) {
+    if (cache->draft_count == 0 || key->array >= cache->array_count ||
+        key->chunk >= cache->arrays[key->array].count)
+        return NULL;
+    const struct bloom_cache_row *row = cache->arrays[key->array].entries[key->chunk].row;
+    return row != NULL && row->is_draft && row->length == key->length ? row->bytes : NULL;
+}
+
 int bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists) {
     struct entry *entry;
     int code = find_entry(cache, key, &entry);
@@ -508,28 +517,28 @@ void bloom_cache_rollback(struct bloom_cache *cache) {
     bloom_cache_end(cache);
 }
 
-/* sqlite3changeset_apply, for example, changes rows by statements between a savepoint and its
- * release. So does no filter table, except those that are counted, and no statement that SQLite
- * itself protects by a savepoint: its changes count when it has ended. */
-int bloom_cache_savepoint(struct bloom_cache *cache, bool released) {
+int bloom_cache_savepoint(struct bloom_cache *cache) {
     if (!cache->writes)
         return bloom_cache_begin(cache); /* see bloom_cache_rename */
+    cache->changes = foreign_changes(cache);
+    return bloom_cache_write(cache);
+}
+
+/* sqlite3changeset_apply, for example, changes rows by statements between a savepoint and its
+ * release. Then only drafts are still known. A statement that SQLite itself protects by a savepoint
+ * counts its changes when it has ended. */
+void bloom_cache_release(struct bloom_cache *cache) {
     const int changes = foreign_changes(cache);
-    int code = bloom_cache_write(cache);
-    if (released && changes != cache->changes)
-        bloom_cache_forget(cache);
+    if (changes == cache->changes)
+        return;
     cache->changes = changes;
-    return code;
+    cache->epoch++;
+    for (size_t i = 0; i < cache->draft_count; i++)
+        cache->drafts[i]->entry->state = cache->epoch << 2 | BLOOM_KEPT;
 }
 
-void bloom_cache_rollback_to(struct bloom_cache *cache) {
-    if (cache->is_created)
-        cache->incarnation++;
-    bloom_cache_forget(cache);
-}
-
-/* SQLite does not tell a new table of a rollback to a savepoint that was open before it, but from the
- * next savepoint on it does. Until then nothing is kept. */
+/* SQLite does not tell a new table of a rollback to a savepoint that was open before it, but from
+ * the next savepoint on it does. Until then nothing is kept. */
 void bloom_cache_rename(struct bloom_cache *cache) {
     bloom_cache_forget(cache);
     cache->writes = false;

@@ -7,22 +7,23 @@
  *   1. Outside of a write transaction of this connection, in a database whose file is not memdb, a
  *      chunk that was copied while the page cache was not shared is valid as long as
  *      SQLITE_FCNTL_DATA_VERSION is the same. Only commits change it, and each changes the version.
- *   2. In a write transaction that has begun for this table (xBegin), what was read or written since
- *      is valid until it ends or is rolled back, in part or whole, of which SQLite tells.
+ *   2. In a write transaction that has begun for this table (xBegin), what was read or written
+ *      since is valid until it ends or is rolled back, in part or whole, of which SQLite tells.
  *
- * memdb is the file that sqlite3_deserialize makes. It may put another database there, whose version
- * begins again. In shared-cache mode another connection's uncommitted changes can be seen, except
- * while this one writes.
+ * memdb is the file that sqlite3_deserialize makes. It may put another database there, whose
+ * version begins again. In shared-cache mode another connection's uncommitted changes can be seen,
+ * except while this one writes.
  *
- * Drafts are written before SQLite commits or begins a savepoint, before anything walks over the
- * rows, and when memory is short. So a rollback to a savepoint may drop all that is in memory.
+ * Drafts are written before SQLite commits or begins a savepoint, and when memory is short. So a
+ * rollback to a savepoint may drop all that is in memory.
  * SQLite 3.34 and later tell whether xRollback is one: sqlite3_close calls it, too, before it says
  * that it is busy, and the transaction goes on. Earlier ones do not tell, so there are no drafts.
  *
  * A cache belongs to a connection and the name of a table, because SQLite may have several objects
  * of one table: a cursor that is open across a rollback keeps the old one. All caches of a
- * connection share one limit of memory, BLOOM_CACHE_BYTES, or the cache_size of the table's database
- * if that is more. What was not used for long makes room. With 0 everything works without memory.
+ * connection share one limit of memory, BLOOM_CACHE_BYTES, or the cache_size of the table's
+ * database if that is more. What was not used for long makes room. With 0 everything works without
+ * memory.
  */
 #ifndef BLOOM_TABLE_CACHE_H
 #define BLOOM_TABLE_CACHE_H
@@ -71,7 +72,7 @@ void bloom_cache_close(struct bloom_cache *cache);
  * table opens and when its transaction begins, because the file may be another one. */
 bool bloom_cache_is_memory_file(struct bloom_cache *cache);
 
-/* Returns true while this connection has changed, or may have changed, what it has not committed. */
+/* Returns true while this connection has changed, or may have, what it has not committed. */
 bool bloom_cache_is_writing(const struct bloom_cache *cache);
 
 /* Call at each operation: decides whether memory may be used, and forgets what has changed. */
@@ -89,17 +90,22 @@ struct bloom_cache_key {
     uint32_t length;
 };
 
-/* What is known of a chunk: nothing; that it was read; that it has no row; or its row, of which *row
- * is then the memory, valid until the next call but find. */
+/* What is known of a chunk: nothing; that it was read; that it has no row; or its row, of which
+ * *row is then the memory, valid until the next call but find. */
 enum bloom_known { BLOOM_UNKNOWN, BLOOM_SEEN, BLOOM_ABSENT, BLOOM_KEPT };
 enum bloom_known bloom_cache_find(struct bloom_cache *cache, unsigned array, uint64_t chunk,
                                   uint32_t length, uint8_t **row);
+
+/* Returns the row of a chunk if it is a draft, otherwise NULL. */
+const uint8_t *bloom_cache_find_draft(const struct bloom_cache *cache,
+                                      const struct bloom_cache_key *key);
 
 /* Notes that a chunk was read that is not kept, and whether its row exists. */
 int bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists);
 
 /* Makes room for the whole row of a chunk, which is not known until bloom_cache_keep says that the
- * row is in it. *row is NULL when there is none. Only for a change are drafts written to make it. */
+ * row is in it. *row is NULL when there is none. Only for a change are drafts written to make it.
+ */
 int bloom_cache_room(struct bloom_cache *cache, const struct bloom_cache_key *key, bool changes,
                      uint8_t **row);
 void bloom_cache_keep(struct bloom_cache *cache, const struct bloom_cache_key *key);
@@ -120,19 +126,19 @@ int bloom_cache_write(struct bloom_cache *cache);
 void bloom_cache_forget(struct bloom_cache *cache);
 
 /* SQLite begins a transaction in which the table is written, ends it, rolls it back, begins or
- * releases a savepoint, or rolls back to one. */
+ * releases a savepoint. After a rollback to one call bloom_cache_forget. */
 int bloom_cache_begin(struct bloom_cache *cache);
 void bloom_cache_end(struct bloom_cache *cache);
 void bloom_cache_rollback(struct bloom_cache *cache);
-int bloom_cache_savepoint(struct bloom_cache *cache, bool released);
-void bloom_cache_rollback_to(struct bloom_cache *cache);
+int bloom_cache_savepoint(struct bloom_cache *cache);
+void bloom_cache_release(struct bloom_cache *cache);
 
 /* Another table gets the name: everything is forgotten, and objects that know another incarnation
  * are of a table that is gone. */
 void bloom_cache_rename(struct bloom_cache *cache);
 
-/* SQLite makes an object for a table that exists. If it got its name in the transaction that is under
- * way, objects that were made before may be of one whose creation was undone. */
+/* SQLite makes an object for a table that exists. If it got its name in the transaction that is
+ * under way, objects that were made before may be of one whose creation was undone. */
 void bloom_cache_connect(struct bloom_cache *cache);
 
 /* Returns true if a rollback has undone what gave the table its name. */

@@ -59,7 +59,7 @@ int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite
 }
 
 /* Reads row 0 unless its newest generation is known, as long as a row in memory is valid. */
-static int start(struct bloom_chunks *chunks, bool writes, sqlite3_blob **handle) {
+static int start_operation(struct bloom_chunks *chunks, bool writes, sqlite3_blob **handle) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     struct bloom_cache *cache = chunks->cache;
     bloom_cache_start(cache);
@@ -78,12 +78,12 @@ static int start(struct bloom_chunks *chunks, bool writes, sqlite3_blob **handle
 }
 
 int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle) {
-    return start(chunks, true, handle);
+    return start_operation(chunks, true, handle);
 }
 
 int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
     sqlite3_blob *handle = NULL;
-    int code = start(chunks, false, &handle);
+    int code = start_operation(chunks, false, &handle);
     return bloom_database_close_row(&handle, code);
 }
 
@@ -339,8 +339,8 @@ static int bytes_with_head(const struct bloom_place *place) {
     return is_near(place) ? (int)(place->offset + place->bytes) : BLOOM_CHUNK_HEAD_BYTES;
 }
 
-/* Reads the row that the handle is at: all of it into room, if there is any, or else head and blocks
- * into the buffer. */
+/* Reads the row that the handle is at: all of it into room, if there is any, or else head and
+ * blocks into the buffer. */
 static int read_change(struct bloom_chunks *chunks, uint8_t *room, struct bloom_change *change) {
     const struct bloom_place *place = &change->place;
     uint8_t *row = room != NULL ? room : chunks->buffer;
@@ -506,6 +506,9 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
         code = row_of(chunks, statement, 1, &place, &row);
     if (code != SQLITE_OK)
         return code;
+    const struct bloom_cache_key key = cache_key(chunks, &place);
+    const uint8_t *draft = bloom_cache_find_draft(chunks->cache, &key);
+    row = draft != NULL ? draft : row;
     const struct bloom_head head = load_head(row);
     code = check_head(chunks, &place, &head, &is_stale);
     return code != SQLITE_OK || is_stale
@@ -518,10 +521,8 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
                 bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
-    int code = bloom_cache_write(chunks->cache);
-    if (code == SQLITE_OK)
-        code =
-            bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
+    int code =
+        bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
     if (code != SQLITE_OK)
         return code;
     for (sqlite3_int64 least = first; row && code == SQLITE_OK;

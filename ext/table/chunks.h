@@ -18,8 +18,8 @@
  * costs without memory, and each chunk that has bits has a row at once.
  *
  * Reading without memory takes a statement, or a BLOB handle: the reader. It takes longer to open
- * than a statement takes, and less time to move. So it is for queries that read many blocks, and for
- * chunks so large that a statement would copy too much.
+ * than a statement takes, and less time to move. So it is for queries that read many blocks, and
+ * for chunks so large that a statement would copy too much.
  *
  * An open handle keeps the transaction alive and the database locked. So a handle for writing lives
  * for one change, and the reader only while the table has a cursor open. SQLite calls the
@@ -129,9 +129,10 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 /* Closes without writing, and returns code. */
 int bloom_change_close(struct bloom_change *change, int code);
 
-/* Writes all drafts and calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
- * table, or of one generation from layer `first` on. An error of visit ends the walk. A row that is
- * no chunk, or contradicts FORMAT-tables.md, is an error. visit must not start another walk. */
+/* Calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
+ * table, or of one generation from layer `first` on. Drafts count, and not what they replace. An
+ * error of visit ends the walk. A row that is no chunk, or contradicts FORMAT-tables.md, is an
+ * error. visit must not start another walk. */
 typedef int bloom_chunk_visit(void *argument, const struct bloom_place *place,
                               const struct bloom_head *head, const uint8_t *blocks);
 int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument);

@@ -171,15 +171,15 @@ static int prepare(struct bloom_database *database, enum bloom_statement which) 
 }
 
 /* What binding a value returned: after an error the statement is ended. */
-static int bound(struct bloom_database *database, enum bloom_statement which, int code) {
+static int end_unless_bound(struct bloom_database *database, enum bloom_statement which, int code) {
     return code == SQLITE_OK
                ? code
                : bloom_database_end(database, which, bloom_database_fail_sqlite(database, code));
 }
 
-/* Returns SQLITE_OK if the ids of the shadow table are its rowids, and damage if they are not. Where
- * there is no table, the caller's next call fails and says so, except on a view, whose rows may have
- * no end: *is_table is then false. Anybody may replace the table, so this is asked each time. */
+/* Returns SQLITE_OK if the ids of the shadow table are its rowids, and damage if not. Where there
+ * is no table, the caller's next call fails and says so, except on a view, whose rows may have no
+ * end: *is_table is then false. Anybody may replace the table, so this is asked each time. */
 static int check_ids(struct bloom_database *database, bool *is_table) {
     const char *type = "";
     int is_primary = 0;
@@ -198,7 +198,8 @@ static int check_ids(struct bloom_database *database, bool *is_table) {
 
 /* Prepares a statement and binds its first parameter. Until it ends, the connection's limit of the
  * length of values is that of a row, because it may be lower. */
-static int begin(struct bloom_database *database, enum bloom_statement which, sqlite3_int64 first) {
+static int begin_statement(struct bloom_database *database, enum bloom_statement which,
+                           sqlite3_int64 first) {
     enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };
     bool is_table;
     int code = check_ids(database, &is_table);
@@ -215,7 +216,8 @@ static int begin(struct bloom_database *database, enum bloom_statement which, sq
     if (++database->owner->tables_running == 1)
         database->length_limit =
             sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAXIMUM);
-    return bound(database, which, sqlite3_bind_int64(database->statements[which], 1, first));
+    return end_unless_bound(database, which,
+                            sqlite3_bind_int64(database->statements[which], 1, first));
 }
 
 /* Takes the first step of a statement that is bound. */
@@ -230,10 +232,10 @@ int bloom_database_start(struct bloom_database *database, enum bloom_statement w
                          sqlite3_int64 first, sqlite3_int64 second, sqlite3_stmt **statement,
                          bool *row) {
     *row = false;
-    int code = begin(database, which, first);
+    int code = begin_statement(database, which, first);
     *statement = database->statements[which];
     if (code == SQLITE_OK && which == BLOOM_WALK_ROWS)
-        code = bound(database, which, sqlite3_bind_int64(*statement, 2, second));
+        code = end_unless_bound(database, which, sqlite3_bind_int64(*statement, 2, second));
     return code == SQLITE_OK ? take_step(database, which, row) : code;
 }
 
@@ -293,12 +295,12 @@ static int look_at_row(struct bloom_database *database, sqlite3_int64 id, const 
 
 int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
                              const uint8_t *bytes, uint32_t length) {
-    int code = begin(database, BLOOM_WRITE_ROW, id);
+    int code = begin_statement(database, BLOOM_WRITE_ROW, id);
     if (code != SQLITE_OK)
         return code;
     sqlite3_stmt *statement = database->statements[BLOOM_WRITE_ROW];
-    code = bound(database, BLOOM_WRITE_ROW,
-                 sqlite3_bind_blob(statement, 2, bytes, (int)length, SQLITE_STATIC));
+    code = end_unless_bound(database, BLOOM_WRITE_ROW,
+                            sqlite3_bind_blob(statement, 2, bytes, (int)length, SQLITE_STATIC));
     if (code == SQLITE_OK)
         code = run_statement(database, BLOOM_WRITE_ROW);
     sqlite3_bind_null(statement, 2); /* the bytes are the caller's */
@@ -308,7 +310,7 @@ int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
 int bloom_database_delete_rows(struct bloom_database *database) {
     sqlite3_stmt *statement;
     bool row = false;
-    int code = begin(database, BLOOM_DELETE_ROWS, 0);
+    int code = begin_statement(database, BLOOM_DELETE_ROWS, 0);
     if (code == SQLITE_OK)
         code = run_statement(database, BLOOM_DELETE_ROWS);
     if (code == SQLITE_OK)

@@ -10,9 +10,7 @@
 #include <string.h>
 
 int bloom_maintain_clear(struct bloom_chunks *chunks) {
-    int code = bloom_cache_write(chunks->cache);
-    if (code == SQLITE_OK)
-        code = bloom_database_delete_rows(chunks->database);
+    int code = bloom_database_delete_rows(chunks->database);
     if (code == SQLITE_OK)
         bloom_cache_forget(chunks->cache);
     return code == SQLITE_OK && chunks->growth.generations > 1
@@ -30,8 +28,6 @@ int bloom_maintain_rotate(struct bloom_chunks *chunks) {
         code = bloom_database_fail(chunks->database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
                                    "numbers. The command clear begins again");
-    if (code == SQLITE_OK)
-        code = bloom_cache_write(chunks->cache);
     return code == SQLITE_OK ? bloom_chunks_write_newest(chunks, chunks->newest + 1) : code;
 }
 

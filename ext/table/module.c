@@ -75,7 +75,6 @@ static int report(struct table *table, int code) {
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
-    bool was_used; /* in the statement that is under way */
     struct bloom_kept_key key;
     /* The key's hash. By it SQLite tells rows of different keys apart, for example in key = 1 OR
      * key = 2, and it is all that a DELETE passes back. */
@@ -375,7 +374,6 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     }
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
-    cursor->was_used = false;
     table->chunks.cursors++;
     *result = &cursor->base;
     return SQLITE_OK;
@@ -404,12 +402,10 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->rowid = 0;
     cursor->key.type = 0;
     int code = enter(table);
-    /* When a statement begins, its tables are those of the schema. */
-    if (code == SQLITE_OK && cursor->was_used && bloom_cache_is_gone(table->cache))
+    if (code == SQLITE_OK && bloom_cache_is_gone(table->cache))
         code = SQLITE_ABORT_ROLLBACK;
     if (code != SQLITE_OK)
         return report(table, code);
-    cursor->was_used = true;
     switch (plan) {
     case PLAN_LIST:
         return table_error(table,
@@ -679,20 +675,20 @@ static int table_rollback(sqlite3_vtab *base) {
 static int table_savepoint(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
     (void)depth;
-    return report(table, bloom_cache_savepoint(table->cache, false));
+    return report(table, bloom_cache_savepoint(table->cache));
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
-    struct table *table = table_of(base);
     (void)depth;
-    return report(table, bloom_cache_savepoint(table->cache, true));
+    bloom_cache_release(table_of(base)->cache);
+    return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
     (void)depth;
     bloom_chunks_close_reader(&table->chunks);
-    bloom_cache_rollback_to(table->cache);
+    bloom_cache_forget(table->cache);
     return SQLITE_OK;
 }
 

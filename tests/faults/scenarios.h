@@ -266,22 +266,25 @@ static void fatal(const struct scenario *scenario, const char *what, sqlite3 *da
 }
 
 static int verify(sqlite3 *connection) {
-    unsigned running = 0, rotations = 0;
-    struct bloom_database database = {0};
-    /* As TABLE says, with pages of 4096 bytes. */
-    struct bloom_chunks chunks = {.database = &database,
-                                  .copies = {.database = &database},
-                                  .growth = {.layout = &bloom_layout_blocked,
-                                             .capacity = 100,
-                                             .rate = 0.01,
-                                             .generations = 1,
-                                             .chunk_blocks = 63,
-                                             .mode = BLOOM_GROWTH_ON}};
+    struct bloom_connection *state = bloom_connection_open(connection);
+    struct bloom_cache *cache = state != NULL ? bloom_cache_open(state, "main", "seen") : NULL;
     int code = SQLITE_NOMEM;
-    if (bloom_database_open(&database, connection, "main", "seen", &running, &rotations))
+    if (cache != NULL) {
+        /* As TABLE says, with pages of 4096 bytes. */
+        struct bloom_chunks chunks = {.cache = cache,
+                                      .database = &cache->database,
+                                      .growth = {.layout = &bloom_layout_blocked,
+                                                 .capacity = 100,
+                                                 .rate = 0.01,
+                                                 .generations = 1,
+                                                 .chunk_blocks = 63,
+                                                 .mode = BLOOM_GROWTH_ON}};
         code = bloom_maintain_verify(&chunks);
-    bloom_chunks_close(&chunks);
-    bloom_database_close(&database);
+        bloom_chunks_close(&chunks);
+        bloom_cache_close(cache);
+    }
+    if (state != NULL)
+        bloom_connection_close(state);
     return code;
 }
 

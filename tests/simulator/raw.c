@@ -4,6 +4,7 @@
 #include "simulator.h"
 
 #include "base/portable.h"
+#include "table/cache.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,12 +92,50 @@ void raw_copy(struct raw *copy, const struct raw *raw) {
 
 /* ---- Reading ---- */
 
-static void digest_row(uint64_t *digest, sqlite3_stmt *row) {
-    const sqlite3_int64 id = sqlite3_column_int64(row, 0);
-    const void *bytes = sqlite3_column_blob(row, 1);
-    const int length = sqlite3_column_bytes(row, 1);
+static void digest_row(uint64_t *digest, sqlite3_int64 id, const void *bytes, size_t length) {
     *digest = bloom_mix(*digest + bloom_hash_integer(id).words[0]) +
-              bloom_hash_bytes(bytes != NULL ? bytes : "", (size_t)length).words[0];
+              bloom_hash_bytes(bytes != NULL ? bytes : "", length).words[0];
+}
+
+/* The cache of a table, whose drafts count as written. Looking there changes nothing, whereas a
+ * savepoint would write them. NULL where there is none. */
+static struct bloom_cache *cache_of(sqlite3 *database, const char *schema, const char *name) {
+    struct bloom_connection *connection = bloom_connection_open(database);
+    struct bloom_cache *cache = NULL;
+    if (connection != NULL)
+        cache = bloom_cache_open(connection, schema, name);
+    expect(cache != NULL, "no memory for a cache");
+    bloom_connection_close(connection);
+    return cache;
+}
+
+void write_drafts(const struct connection *connection) {
+    for (unsigned schema = 0; schema < SCHEMAS; schema++)
+        for (unsigned name = 0; connection->links[schema].file != NULL && name < NAMES; name++) {
+            struct bloom_cache *cache = cache_of(connection->database, SCHEMA[schema], NAME[name]);
+            bloom_cache_write(cache);
+            bloom_cache_close(cache);
+        }
+}
+
+/* The row that counts: a draft, or else what is in the database, which any other row in memory
+ * equals. */
+static const void *row_that_counts(struct bloom_cache *cache, sqlite3_int64 id, const void *bytes,
+                                   size_t length) {
+    const struct bloom_cache_key key = {.array = (unsigned)(id >> CHUNK_BITS),
+                                        .chunk =
+                                            ((uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1)) - 1,
+                                        .id = id,
+                                        .length = (uint32_t)length};
+    uint8_t *kept;
+    const uint8_t *draft = id > 0 ? bloom_cache_find_draft(cache, &key) : NULL;
+    if (draft != NULL)
+        return draft;
+    expect(id <= 0 ||
+               bloom_cache_find(cache, key.array, key.chunk, key.length, &kept) != BLOOM_KEPT ||
+               memcmp(kept, bytes, length) == 0,
+           "row %lld is another one in memory than in the database", (long long)id);
+    return bytes;
 }
 
 /* What CREATE has written; only the newest generation changes. */
@@ -157,7 +196,7 @@ static void read_chunk(struct raw *raw, sqlite3_int64 id, const uint8_t *bytes, 
                                 .closed = bloom_load32(bytes + 12) != 0};
 }
 
-static int read_rows(struct raw *raw, sqlite3_stmt *statement) {
+static int read_rows(struct raw *raw, sqlite3_stmt *statement, struct bloom_cache *cache) {
     for (bool is_first = true; sqlite3_step(statement) == SQLITE_ROW; is_first = false) {
         const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
         const void *bytes = sqlite3_column_blob(statement, 1);
@@ -165,7 +204,10 @@ static int read_rows(struct raw *raw, sqlite3_stmt *statement) {
         expect(sqlite3_column_type(statement, 1) == SQLITE_BLOB && is_first == (id == 0) &&
                    (id != 0 || length == ROW_0_BYTES),
                "row %lld of %u bytes", (long long)id, (unsigned)length);
-        digest_row(&raw->digest, statement);
+        if (is_first) /* within the read transaction of the statement */
+            bloom_cache_start(cache);
+        bytes = row_that_counts(cache, id, bytes, length);
+        digest_row(&raw->digest, id, bytes, length);
         if (is_first)
             read_row_0(raw, bytes);
         else
@@ -179,8 +221,12 @@ bool raw_read(struct connection *connection, unsigned schema, unsigned slot, str
     int code;
     *raw = (struct raw){.options = table->options};
     sqlite3_stmt *statement = statement_of(connection, schema, table->name, ROWS, &code);
-    if (code == SQLITE_OK)
-        code = read_rows(raw, statement);
+    if (code == SQLITE_OK) {
+        struct bloom_cache *cache =
+            cache_of(connection->database, SCHEMA[schema], NAME[table->name]);
+        code = read_rows(raw, statement, cache);
+        bloom_cache_close(cache);
+    }
     code = really(connection, code);
     if (is_busy(code)) {
         raw_clear(raw);
@@ -411,7 +457,8 @@ static int digest_table(sqlite3 *database, const char *name, bool *exists, uint6
     *exists = code == SQLITE_OK;
     sqlite3_free(sql);
     while (*exists && sqlite3_step(statement) == SQLITE_ROW)
-        digest_row(digest, statement);
+        digest_row(digest, sqlite3_column_int64(statement, 0), sqlite3_column_blob(statement, 1),
+                   (size_t)sqlite3_column_bytes(statement, 1));
     return code == SQLITE_ERROR ? SQLITE_OK : *exists ? sqlite3_finalize(statement) : code;
 }
 

@@ -187,6 +187,10 @@ static void one_round(uint64_t seed) {
         struct connection *connection = &connections[random_below(CONNECTIONS)];
         const bool was_in_transaction = connection->in_transaction;
         connection->touched = -1;
+        /* With read_uncommitted this one may see what the others have written, but not drafts. */
+        for (unsigned i = 0; setting.shared_cache && i < CONNECTIONS; i++)
+            if (&connections[i] != connection && connections[i].in_transaction)
+                write_drafts(&connections[i]);
         const struct step *step = random_step();
         if (random_below(1000) < setting.crashes) /* which shows most when something is committed */
             crash_in(connection->in_transaction && random_once_in(2) ? step_commit : step->run,

@@ -290,7 +290,12 @@ void step_tamper(struct connection *connection) {
     char *edit = sqlite3_mprintf("%s%s", EDITS[random_below(2)], ROWS_TO_EDIT[random_below(3)]);
     char *sql =
         sqlite3_mprintf(edit, SCHEMA[schema], NAME[peek(connection, schema)->tables[slot].name]);
-    if (plain(connection, sql)) {
+    /* Within a savepoint, as sqlite3changeset_apply changes rows. */
+    const bool begun = plain(connection, "SAVEPOINT edit");
+    const bool edited = begun && plain(connection, sql);
+    if (begun && connection->in_transaction)
+        plain(connection, "RELEASE edit");
+    if (edited) {
         struct content *content = change(connection, schema);
         content->tampered = content->tables[slot].unknown = true;
         if (look_raw(connection, schema, slot, &raw))

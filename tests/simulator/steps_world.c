@@ -74,7 +74,7 @@ void step_commit(struct connection *connection) {
      * rolled back, unless that was SQLITE_BUSY. */
     if (code != SQLITE_OK && code != SQLITE_BUSY && connection->by_savepoint &&
         !sqlite3_get_autocommit(connection->database)) {
-        judge(connection, code, met, sql);
+        judge_write(connection, code, met, sql);
         run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
         code = SQLITE_ABORT;
     }
@@ -84,7 +84,7 @@ void step_commit(struct connection *connection) {
         keep_what_is_committed(connection, may_come_late(fault));
         lost_transaction(connection);
     } else {
-        judge(connection, code, met, sql);
+        judge_write(connection, code, met, sql);
     }
 }
 
@@ -102,7 +102,7 @@ static bool at_savepoint(struct connection *connection, const char *verb, unsign
         /* A RELEASE may have failed after it was done: then there is no such savepoint. */
         if (code == SQLITE_OK || (tries > 0 && code == SQLITE_ERROR))
             return true;
-        judge(connection, code, met, sql);
+        judge_write(connection, code, met, sql);
     }
     return false;
 }
