@@ -7,9 +7,9 @@
 # URL or domain a line. It can also be a folder of lists. Without it, sql/data/urlhaus.txt is taken.
 #
 # VISITS is the History of Chrome, Edge, Brave or another Chromium, the places.sqlite of Firefox,
-# the History.db of Safari, or a text file with a URL on each line. Each address that an entry
-# covers is printed, with the entry and the list. The browser may be running, because a copy of its
-# file is read.
+# the History.db of Safari, or a text with a URL on each line, also /dev/stdin. Each address that an
+# entry covers is printed, with the entry and the list. The browser may be running, because a copy
+# of its file is read.
 #
 # VISITS can also be a number, and is 1,000,000 by default. Then visits in every spelling are made
 # up by visits.awk, which knows nothing of the extension and records which of them go to an entry.
@@ -57,7 +57,7 @@ case $visits in
         fail "'$visits' is a folder. $hint"
     fi
     [ -e "$history" ] || fail "there is no file '$visits'. $hint"
-    [ -s "$history" ] || fail "the file '$visits' is empty. $hint"
+    [ ! -f "$history" ] || [ -s "$history" ] || fail "the file '$visits' is empty. $hint"
     [ -r "$history" ] ||
         fail "there is no permission to read the file '$visits'. Change it with chmod"
     ;;
@@ -67,7 +67,8 @@ command -v "$sqlite" >/dev/null ||
     fail "there is no '$sqlite'. Install the sqlite3 shell (on Debian: apt install sqlite3)" \
         "or name one with SQLITE3=path"
 
-work=$(mktemp -d) || fail "there is no folder for temporary files. Name one with TMPDIR=path"
+work=$(mktemp -d 2>/dev/null) ||
+    fail "there is no folder for temporary files. Name one with TMPDIR=path"
 work=$(whole "$work")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -157,6 +158,7 @@ INSERT INTO filters
   SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase') FROM lines WHERE key NOT NULL;
 UPDATE clock SET stop = julianday('now') WHERE step = 'build filter';
 
+$(sql_step 'Counting the lines')
 CREATE TABLE report(title, figure, unit);
 CREATE VIEW lines_of_report AS
   SELECT printf('  %-42s %12s %s', title, figure,
@@ -168,7 +170,8 @@ INSERT INTO report
 INSERT INTO report
   SELECT 'no entry: a remark, or blank', printf('%,d', $(wc -l <"$work/lists") - count(*)), 'lines'
     FROM (SELECT DISTINCT list, line FROM lines);
-CREATE VIEW keys AS SELECT count(DISTINCT key COLLATE NOCASE) AS keys FROM lines;
+$(sql_step 'Counting the keys')
+CREATE TABLE keys AS SELECT count(DISTINCT key COLLATE NOCASE) AS keys FROM lines;
 INSERT INTO report SELECT 'distinct keys', printf('%,d', keys), 'keys' FROM keys;
 INSERT INTO report SELECT 'size of the filter', printf('%,d', length(f)), 'bytes' FROM filters;
 INSERT INTO report SELECT '  for each key', printf('%.2f', 8.0 * length(f) / keys), 'bits'

@@ -160,16 +160,26 @@ for each in RECIPES:
             lambda self, recipe=each: self.check(recipe))
 
 
-class Demo(InCopy):
-    LINE = re.compile(r"^ +(.+?) {2,}([\d,.]+) (\S+)$")
-
+class RunsDemo(InCopy):
     def demo(self, **variables):
-        return self.run_in_copy([shutil.which("sh"), "sql/demo.sh"], **variables)
+        return self.run_in_copy([shutil.which("sh"), "sql/demo.sh"], TZ="UTC", **variables)
 
     def write(self, content, name="list.txt"):
         path = self.base / name
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         return str(path)
+
+    def refused(self, message, **variables):
+        with self.subTest(message):
+            run = self.demo(**({"VISITS": "1000"} | variables))
+            self.assertEqual((run.stdout, run.returncode), ("", 1))
+            self.assertRegex(run.stderr, f"^demo: {message}\n$")
+            self.assertEqual(os.listdir(self.temporary), [])
+
+
+class Demo(RunsDemo):
+    LINE = re.compile(r"^ +(.+?) {2,}([\d,.]+) (\S+)$")
 
     def figures(self, visits=20_000, **variables):
         """What it prints, and the figures by what stands before them, which agree with each
@@ -194,13 +204,6 @@ class Demo(InCopy):
         expected *= visits * figures["keys of a visit, on average"]
         self.assertLessEqual(figures["false positives"], 200 + 2 * expected)
         return figures, run.stdout
-
-    def refused(self, message, **variables):
-        with self.subTest(message):
-            run = self.demo(**({"VISITS": "1000"} | variables))
-            self.assertEqual((run.stdout, run.returncode), ("", 1))
-            self.assertRegex(run.stderr, f"^demo: {message}\n$")
-            self.assertEqual(os.listdir(self.temporary), [])
 
     def test_the_list_of_the_project(self):
         figures, printed = self.figures(visits=200_000)
