@@ -12,9 +12,10 @@
 --   cp ~/.mozilla/firefox/*.default*/places.sqlite* .
 --   cp ~/Library/Safari/History.db* .                 macOS asks to allow that for the terminal
 -- On macOS those of Chrome and Firefox are in ~/Library/Application Support, in Google/Chrome and
--- Firefox/Profiles. ATTACH 'file:/path/to/History?immutable=1' AS chrome also passes the lock, but
--- does not see the second file. Then write these lines in place of what is made up, and leave the
--- browsers that you do not have out of the view below:
+-- Firefox/Profiles, on Windows Chrome's are in %LOCALAPPDATA%\Google\Chrome\User Data.
+-- ATTACH 'file:/path/to/History?immutable=1' AS chrome also passes the lock, but does not see the
+-- second file. Write these lines in place of what is made up, and leave the browsers that you do
+-- not have out of the view below:
 --   ATTACH 'History' AS chrome;
 --   ATTACH 'places.sqlite' AS firefox;
 --   ATTACH 'History.db' AS safari;
