@@ -218,8 +218,9 @@ if [ -n "$history" ]; then
     if [ "$(head -c 13 "$work/history" | tr -d '\0')" = 'SQLite format' ]; then
         found=$(run "ATTACH '$copy' AS history" 'PRAGMA history.quick_check(1)' "
             SELECT group_concat(name) FROM (SELECT name FROM history.sqlite_master
-                WHERE name IN ('urls', 'visits', 'moz_places', 'moz_historyvisits', 'history_items',
-                               'history_visits') ORDER BY name)" 2>&1) || true
+                WHERE type = 'table' AND name IN ('urls', 'visits', 'moz_places',
+                    'moz_historyvisits', 'history_items', 'history_visits')
+                ORDER BY name)" 2>&1) || true
         case $found in
         *urls,visits)
             unit=visit by=' by Chrome or its like'
