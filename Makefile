@@ -1,13 +1,17 @@
 # Build, run and test the bloom extension. It needs GNU make (gmake on BSD). The lines that begin
 # with #: are what make help prints, here and in the files that are included below.
 #
+#: To use it:
 #: make                builds the library, and libsqlite-bloom-filter.a for C; V=1 prints commands
-#: make demo           filters a million visits by a list of malicious URLs; URLS=FILE for your own
+#: make demo           which of a million visits went to a malicious URL?
+#: make demo URLS=hosts.txt VISITS=path     your list and your visits, for example a browser's
 #: make install        libraries and headers, under PREFIX (/usr/local); LIBDIR, DESTDIR
 #: make uninstall      removes them
-#: make format         runs clang-format on the C files, except generated tables
 #: make clean          removes everything that was built
 #: make help           this list
+#:
+#: To change it:
+#: make format         runs clang-format on the C files, except generated tables
 
 # GNU make passes over this, other makes stop at it.
 ifeq (0,1)
@@ -131,13 +135,13 @@ uninstall:
 	for file in $(PKGCONFIG_FILES); do rm -f "$(DESTDIR)$(PKGCONFIG)/$$file"; done
 	rm -rf "$(DESTDIR)$(CMAKE_PACKAGE)"
 
-# make demo, or make demo URLS=path for another list; SQLITE3=path names another sqlite3 shell. Both
-# reach the script through the environment, so that a path may hold any character.
+# URLS, VISITS and SQLITE3 reach the script through the environment, so that a path may hold any
+# character.
 demo: $(LIBRARY)
 	@sh sql/demo.sh
 
 help:
-	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
+	@sed -n -e 's/^#: //p' -e 's/^#:$$//p' $(MAKEFILE_LIST)
 
 # Tables are generated, and stay as their programs write them.
 format:

@@ -1,7 +1,8 @@
 -- A crawler that visits every page once, across restarts. A filter table remembers which URLs it
 -- has met, in a fraction of their size. It is part of the same transaction as the queue, so a crash
 -- loses nothing, and repeats at most the current batch. A false positive is a page that is never
--- visited, so choose fpr by how many pages you can miss.
+-- visited, so choose fpr by how many pages you can miss. bloom_url makes one key of all spellings
+-- of a URL that a browser opens alike. It leaves out the scheme, the port and the part after the #.
 -- From the top folder: sqlite3 < sql/crawler.sql
 .bail on
 .load ./bloom
@@ -12,19 +13,22 @@
 CREATE TABLE queue(id INTEGER PRIMARY KEY, url TEXT NOT NULL);
 CREATE VIRTUAL TABLE met USING bloom(capacity=10000, fpr=0.001);
 
--- The web, made up: 20,000 pages with three links each. Every page can be reached from page 0.
+-- The web, made up: 20,000 pages with three links each, in three spellings. Every page can be
+-- reached from page 0.
 CREATE TABLE links(source TEXT, target TEXT);
 INSERT INTO links
-  SELECT printf('http://site.example/page/%d', value), printf('http://site.example/page/%d',
-    (value * 7 + link.n) % 20000)
-    FROM generate_series(0, 19999), (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3) AS link;
+  SELECT printf('site.example/page/%d', value), printf(spelling, (value * 7 + n) % 20000)
+    FROM generate_series(0, 19999),
+         (SELECT 1 AS n, 'http://site.example/page/%d' AS spelling
+          UNION ALL SELECT 2, 'HTTPS://Site.example:443/a/../page/%d'
+          UNION ALL SELECT 3, '//site%%2eexample/page/%d#top');
 CREATE INDEX links_source ON links(source);
 
--- A URL is queued unless it was met before.
+-- A URL is queued unless it was met before, in any spelling. That of mailto: and the like is NULL.
 CREATE VIEW found AS SELECT target AS url FROM links;
-CREATE TRIGGER found_insert INSTEAD OF INSERT ON found WHEN NOT EXISTS (SELECT 1 FROM met
-  WHERE key = NEW.url) BEGIN
-  INSERT INTO met(key) VALUES (NEW.url);
+CREATE TRIGGER found_insert INSTEAD OF INSERT ON found WHEN bloom_url(NEW.url) NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM met WHERE key = bloom_url(NEW.url)) BEGIN
+  INSERT INTO met(key) VALUES (bloom_url(NEW.url));
   INSERT INTO queue(url) VALUES (NEW.url);
 END;
 
@@ -33,7 +37,7 @@ CREATE TABLE visited(step INTEGER PRIMARY KEY, url TEXT);
 CREATE TRIGGER visited_insert AFTER INSERT ON visited BEGIN
   UPDATE visited SET url = (SELECT url FROM queue ORDER BY id LIMIT 1) WHERE step = NEW.step;
   DELETE FROM queue WHERE id = (SELECT min(id) FROM queue);
-  INSERT INTO found SELECT target FROM links WHERE source = (SELECT url FROM visited
+  INSERT INTO found SELECT target FROM links WHERE source = (SELECT bloom_url(url) FROM visited
     WHERE step = NEW.step);
 END;
 CREATE VIEW state AS
@@ -80,8 +84,8 @@ SELECT * FROM state;
 
 .print
 SELECT (SELECT count(DISTINCT source) FROM links) AS pages, count(url) AS visits,
-  count(DISTINCT url) AS "different pages",
-       (SELECT count(DISTINCT source) FROM links) - count(DISTINCT url) AS missed
+  count(DISTINCT bloom_url(url)) AS "different pages",
+       (SELECT count(DISTINCT source) FROM links) - count(DISTINCT bloom_url(url)) AS missed
   FROM visited;
 .print
 SELECT (SELECT sum(length(data)) FROM met_data) AS "filter table, bytes", (SELECT sum(length(url))

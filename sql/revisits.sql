@@ -1,6 +1,7 @@
 -- A crawler that visits a page again after seven days, and not before. The URLs that it has visited
 -- are in a filter table that forgets old keys. (crawler.sql visits every page once.) A false
--- positive is a page that is visited some days late.
+-- positive is a page that is visited some days late. bloom_url makes one key of all spellings of a
+-- URL, without the scheme, the port and the part after the #.
 -- From the top folder: sqlite3 < sql/revisits.sql
 .bail on
 .load ./bloom
@@ -10,12 +11,14 @@
 -- begins, the first one is forgotten.
 CREATE VIRTUAL TABLE visited USING bloom(capacity=600, fpr=0.01, generations=7);
 
--- The web, made up: 2,000 pages with three links each. Every page can be reached from page 0.
+-- The web, made up: 2,000 pages with three links each, in three spellings.
 CREATE TABLE links(source TEXT, target TEXT);
 INSERT INTO links
-  SELECT printf('http://site.example/page/%d', value), printf('http://site.example/page/%d',
-    (value * 7 + link.n) % 2000)
-    FROM generate_series(0, 1999), (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3) AS link;
+  SELECT printf('http://site.example/page/%d', value), printf(spelling, (value * 7 + n) % 2000)
+    FROM generate_series(0, 1999),
+         (SELECT 1 AS n, 'http://site.example/page/%d' AS spelling
+          UNION ALL SELECT 2, 'HTTPS://Site.example:443/a/../page/%d'
+          UNION ALL SELECT 3, '//site%%2eexample/page/%d#top');
 
 -- A day has room for 600 visits. Each link that was found is tried, and its page is visited unless
 -- it was visited in the last seven days.
@@ -24,8 +27,9 @@ INSERT INTO today VALUES (0, 0);
 CREATE TABLE visits(day INTEGER, url TEXT);
 CREATE VIEW tries AS SELECT target AS url FROM links;
 CREATE TRIGGER try INSTEAD OF INSERT ON tries WHEN (SELECT visits FROM today) < 600
-  AND NOT EXISTS (SELECT 1 FROM visited WHERE key = NEW.url) BEGIN
-  INSERT INTO visited(key) VALUES (NEW.url);
+  AND bloom_url(NEW.url) NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM visited WHERE key = bloom_url(NEW.url)) BEGIN
+  INSERT INTO visited(key) VALUES (bloom_url(NEW.url));
   INSERT INTO visits SELECT day, NEW.url FROM today;
   UPDATE today SET visits = visits + 1;
 END;
@@ -46,10 +50,12 @@ SELECT day, count(*) AS visits FROM visits GROUP BY day;
 
 .print
 .print From one visit of a page to the next
-SELECT days, count(*) AS times FROM (SELECT day - lag(day) OVER (PARTITION BY url ORDER BY day)
-  AS days FROM visits) WHERE days NOT NULL GROUP BY days;
+SELECT days, count(*) AS times
+  FROM (SELECT day - lag(day) OVER (PARTITION BY bloom_url(url) ORDER BY day) AS days FROM visits)
+ WHERE days NOT NULL GROUP BY days;
 
 .print
-SELECT (SELECT count(DISTINCT target) FROM links) AS pages, count(DISTINCT url) AS visited,
+SELECT (SELECT count(DISTINCT source) FROM links) AS pages,
+       count(DISTINCT bloom_url(url)) AS visited,
        (SELECT sum(length(data)) FROM visited_data) AS "filter table, bytes"
   FROM visits;

@@ -4,6 +4,8 @@
 #
 #   awk -f sql/visits.awk -v harmless=1000000 -v listed=2000 -v day=1 list.txt
 #
+# With -v progress=1 it writes to standard error how far it is.
+#
 # A line is 1 or 0, the octal character 037, and the URL. 1 means that a browser that opens the URL
 # goes where an entry of the list says. The list can have ||host^ and ||host/path^, lines of hosts
 # files, CSV with URLs, and one URL or name on each line. Some visits have capitals at random,
@@ -143,6 +145,10 @@ END {
     }
     split("shop news blog mail wiki", kind, " ")
     for (i = 0; i < harmless; i++) {
+        if (progress && i % 100000 == 0) {
+            printf "\r\033[KMaking visits: %d of %d", i, harmless > "/dev/stderr"
+            fflush("/dev/stderr")
+        }
         number = (i + day * 7919) * 2654435761 % 2147483648
         if (i % 20 == 1 && entries > 0) {
             address = found[(i * step + day) % entries]

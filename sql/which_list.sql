@@ -33,10 +33,7 @@ INSERT INTO filters SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase')
 
 -- 4. The visits, from a CSV file whose first line names the columns. (A shell
 -- older than 3.32 has no --skip. There type .mode csv and .import visits.csv imported, which makes
--- the table.) Of a log, choose the fields with awk: in Squid's 1 and 7, in Pi-hole's 3 and 6 of the
--- lines with " query[", whose names are found, too:
---   .separator " "
---   .import "|awk '{ print $1, $7 }' access.log" visits
+-- the table.) For logs see access_log.sql, for the history of a browser browser_history.sql.
 CREATE TABLE visits(time TEXT, url TEXT);
 .import --csv --skip 1 sql/data/visits.csv visits
 

@@ -183,6 +183,7 @@ TEST_SUITES = \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py Recipes Demo' \
+    'own visits=$(PYTHON) tests/documentation/visits_test.py Own' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
@@ -219,6 +220,7 @@ LONG_SUITES = \
     'costs=$(BUILD)/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
+    'visits of real programs=$(PYTHON) tests/documentation/visits_test.py Programs' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \

@@ -2,6 +2,8 @@
 # packages into build/packages and tests them, a target for each builds it alone, make hosts loads
 # them in other languages that are installed here. Included by the Makefile.
 #
+#:
+#: To deliver it:
 #: make packages       every package that can be built here, tested; says what the others need
 #: make amalgamation   all sources in one file, for a program that links them in
 #: make binaries       the library for eight platforms

@@ -1,0 +1,367 @@
+#!/usr/bin/env python3
+"""Visits that people have: the demo and the recipes on histories of browsers that are running, on
+logs of a real proxy and a real web server, and on Pi-hole's databases.
+
+Own takes files that are made here. Programs, of make long, takes those that Chromium, Firefox,
+Squid and nginx make, and skips what is not installed. Safari and Pi-hole cannot run here, so their
+files have the schemas of Safari 15 and of Pi-hole 6.
+"""
+import http.server
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from recipes_test import TOP, RunsDemo
+
+SAFARI = """
+CREATE TABLE history_items(id INTEGER PRIMARY KEY AUTOINCREMENT, url TEXT NOT NULL UNIQUE,
+  domain_expansion TEXT NULL, visit_count INTEGER NOT NULL, daily_visit_counts BLOB NOT NULL,
+  weekly_visit_counts BLOB NULL, autocomplete_triggers BLOB NULL,
+  should_recompute_derived_visit_counts INTEGER NOT NULL, visit_count_score INTEGER NOT NULL,
+  status_code INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE history_visits(id INTEGER PRIMARY KEY AUTOINCREMENT, history_item INTEGER NOT NULL,
+  visit_time REAL NOT NULL, title TEXT NULL, load_successful BOOLEAN NOT NULL DEFAULT 1);
+INSERT INTO history_items VALUES
+  (7, 'http://sub.evil.example/a?b', NULL, 2, x'', NULL, NULL, 0, 9, 0),
+  (8, 'http://harmless.example/', NULL, 1, x'', NULL, NULL, 0, 9, 0);
+INSERT INTO history_visits(history_item, visit_time) VALUES (7, 785926800.5), (7, 785930400.25),
+  (8, 785930400.75);
+"""
+PIHOLE = """
+CREATE TABLE lists.gravity(domain TEXT NOT NULL, adlist_id INTEGER NOT NULL);
+CREATE INDEX lists.idx_gravity ON gravity(domain, adlist_id);
+INSERT INTO lists.gravity VALUES ('ads.example', 1), ('||tracker.example^', 2);
+CREATE TABLE log.query_storage(id INTEGER PRIMARY KEY AUTOINCREMENT, timestamp INTEGER NOT NULL,
+  type INTEGER NOT NULL, status INTEGER NOT NULL, domain INTEGER NOT NULL, client INTEGER NOT NULL);
+CREATE TABLE log.domain_by_id(id INTEGER PRIMARY KEY, domain TEXT NOT NULL);
+CREATE TABLE log.client_by_id(id INTEGER PRIMARY KEY, ip TEXT NOT NULL, name TEXT);
+CREATE VIEW log.queries AS SELECT id, timestamp, type, status,
+  CASE typeof(domain) WHEN 'integer'
+    THEN (SELECT domain FROM domain_by_id AS d WHERE d.id = q.domain) ELSE domain END AS domain,
+  CASE typeof(client) WHEN 'integer'
+    THEN (SELECT ip FROM client_by_id AS c WHERE c.id = q.client) ELSE client END AS client
+  FROM query_storage AS q;
+INSERT INTO log.domain_by_id VALUES (1, 'new.example'), (2, 'www.new.example'),
+  (3, 'a.evil.example');
+INSERT INTO log.client_by_id VALUES (1, '10.0.0.7', NULL);
+INSERT INTO log.query_storage(timestamp, type, status, domain, client) VALUES
+  (1795510800.25, 1, 2, 1, 1), (1795510801, 1, 2, 2, 1), (1795510802, 1, 3, 3, 1),
+  (1795510803, 1, 1, 3, 1), (1795510804, 1, 17, 'new.example', '10.0.0.8');
+"""
+END = "went to an entry. The filter flagged"
+
+
+class Visits(RunsDemo):
+    maxDiff = None
+
+    def found(self, listed=b"||evil.example^", **variables):
+        """What the demo prints of the visits, without times."""
+        before = self.files()
+        run = self.demo(URLS=self.write(listed, "l/mine"), **variables)
+        (self.base / "l/mine").unlink()
+        self.assertEqual((run.stderr, run.returncode), ("", 0))
+        self.assertEqual(self.files(), before)
+        printed = run.stdout.split("\nThe visits: ")[1].split("\n\nTo keep")[0]
+        return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d  ", "", printed).splitlines()
+
+    def database(self, name, script):
+        connection = sqlite3.connect(self.write(b"", name))
+        connection.executescript(script)
+        connection.close()
+        return str(self.base / name)
+
+    def with_own(self, recipe, **files):
+        """What a recipe prints with other files than what is made up or in sql/data."""
+        text = (self.top / "sql" / recipe).read_text(encoding="utf-8").replace(
+            "'0.0.0.0 evil.example'", "'evil.example' || char(10) || '127.0.0.1'")
+        for name, path in files.items():
+            text = re.sub(rf"^(CREATE TABLE|INSERT INTO) {name}\..*?;\n", "", text,
+                          flags=re.MULTILINE | re.DOTALL)
+            replaced = text.replace(f" ':memory:' AS {name};", f" '{path}' AS {name};").replace(
+                f" sql/data/{name}.log", f" {path}")
+            self.assertNotEqual(replaced, text)
+            text = replaced
+        run = self.run_in_copy(["sqlite3"], text)
+        self.assertEqual((run.stderr, run.returncode), ("", 0))
+        return [line.split() for line in run.stdout.splitlines()]
+
+
+class Own(Visits):
+    def test_a_text_file(self):
+        own = self.write(b"\xef\xbb\xbfhttp://evil.example/\x1b[31mred\r\nhttps://good.example/\r"
+                         b"HTTP://EVIL.example\nfoo\xff.example\n\nHTTP://EVIL.example",
+                         "own/it's \"my\" $visits; \\n.txt")
+        self.assertEqual(self.found(VISITS=own), [
+            "5 lines", '  "http://evil.example/\\u001b[31mred"',
+            f"      ||evil.example^  ({self.base}/l/mine)", "  2 visits  HTTP://EVIL.example",
+            f"      ||evil.example^  ({self.base}/l/mine)",
+            f"3 of 5 lines {END} 3, and the list confirmed 3."])
+        shutil.copy(own, self.home / "visits")
+        for visits in ("../home/visits", "~/visits"):
+            self.assertEqual(self.found(VISITS=visits, listed=b"other.example")[1:],
+                             [f"None of 5 lines {END} 0, and the list confirmed 0."])
+
+    def test_a_folder_of_lists_and_how_to_keep_the_filter(self):
+        self.write(b"||other.example^\n", "it's lists/a")
+        self.write(b"evil.example\nevil.example/bad", "it's lists/b")
+        run = self.run_in_copy(["sh", "sql/demo.sh"], "http://evil.example/BAD",
+                               VISITS="/dev/stdin", URLS="../it's lists/")
+        self.assertRegex(run.stdout, r"^The list: ../it's lists/a\nThe list: ../it's lists/b\n"
+                         r" +a URL or name +2 lines\n +Adblock rule +1 line\n")
+        self.assertIn(f"\n      evil.example/bad  (../it's lists/b)\n1 of 1 line {END}", run.stdout)
+        shell = run.stdout.split("sqlite3 my.db\n")[1]
+        kept = self.run_in_copy(["sqlite3"], shell + shell.splitlines()[-1].replace("evil", "good"))
+        self.assertEqual((kept.stdout, kept.stderr), ("1\n0\n", ""))
+
+    def test_what_it_refuses(self):
+        text, folder = self.write(b"http://evil.example/\n", "own/visits"), self.base / "own"
+        views = "CREATE VIEW urls AS SELECT 1 AS id; CREATE VIEW visits AS SELECT 1 AS url"
+        for message, visits in (
+            ("there is no file 'nope'. Name", "nope"), ("the number of VISITS must", "123456789"),
+            ("is a folder. Name a history", str(folder)),
+            ("is empty. Name", self.write(b"", "empty")),
+            ("is not a text in UTF-8. Convert", self.write("a.example".encode("utf-16"), "16")),
+            (r"but 8 of its first 9 lines are not URLs, for example line 1\.",
+             "sql/data/visits.csv"),
+            ("but 5 of its first 5 lines are not URLs", "sql/data/squid.log"),
+            ("is no history of Chrome, Firefox or", self.database("other", views)),
+        ):
+            self.refused(f".*{message}.*", VISITS=visits)
+        for message, content in (
+            ("bloom_list: the text is UTF-16. Convert", "a.example".encode("utf-16")),
+            ("is not a list, because only .* lines are entries", (TOP / "README.md").read_bytes()),
+        ):
+            self.refused(f".*{message}.*", URLS=self.write(content, "list"), VISITS=text)
+        self.database("own/History", "CREATE TABLE t(a)")
+        self.refused(f".*Take the file in it: VISITS={folder}/History", VISITS=f"{folder}/")
+        damaged = self.database("own/History", SAFARI)
+        with open(damaged, "r+b") as file:
+            file.truncate(5000)
+        self.refused("the copy of .* is damaged: .* Try again, or close .*", VISITS=damaged)
+        self.refused("there is no folder for temporary files.*", TMPDIR=f"{self.temporary}/none")
+        self.assertTrue((self.top / "sql/demo.sh").exists())  # as the folder to remove is none
+
+    def test_safari_with_visits_that_are_not_yet_in_the_main_file(self):
+        history = self.database("own/it's a History.db", "PRAGMA journal_mode = wal")
+        writer = sqlite3.connect(history)
+        self.addCleanup(writer.close)
+        writer.executescript(f"BEGIN; {SAFARI} COMMIT; BEGIN IMMEDIATE")
+        for path in (*(self.base / "own").iterdir(), self.base / "own"):
+            path.chmod(0o500)
+        self.addCleanup((self.base / "own").chmod, 0o700)
+        self.assertEqual(self.found(VISITS=history), [
+            "3 visits by Safari", "  2 visits  http://sub.evil.example/a?b",
+            f"      ||evil.example^  ({self.base}/l/mine)",
+            f"2 of 3 visits {END} 2, and the list confirmed 2."])
+        self.assertIn("  2025-11-27 10:00  2 visits",
+                      self.demo(VISITS=history, URLS=self.write(b"evil.example", "l/mine")).stdout)
+        printed = self.with_own("browser_history.sql", safari=self.database("copy", SAFARI))
+        self.assertIn(["2025-11-27", "10:00:00", "2", "Safari", "mine", "evil.example",
+                       "http://sub.evil.example/a?b"], printed)
+
+    def test_a_million_visits_on_a_terminal(self):
+        """It shows what is being done, in parts of a tenth. Mistakes of the filter are left out."""
+        own = self.write(b"".join(b"http://site%d.example/%d\n" % (i % 997, i)
+                                  for i in range(1_000_000)))
+        reader, terminal = pty.openpty()
+        command = ["sh", "sql/demo.sh", self.write(
+            b"site7.example\n" + b"".join(b"other%d.example\n" % i for i in range(2000)), "list")]
+        with subprocess.Popen(command, cwd=self.top, stdout=terminal, stderr=terminal,
+                              env=os.environ | {"VISITS": own}) as program:
+            os.close(terminal)
+            printed, shown = b"", []
+            try:
+                while True:
+                    printed += os.read(reader, 65536)
+                    shown.append(printed.count(b"\r\x1b[K"))
+            except OSError:
+                os.close(reader)
+        self.assertEqual(program.returncode, 0, printed[-500:])
+        self.assertRegex(printed, rb"Checking your visits: part 10 of 10")
+        self.assertGreaterEqual(len(set(shown)), 8)
+        flagged, = re.findall(rb"\n1,004 of 1,000,000 lines .* flagged ([\d,]+), and .* 1,004\.",
+                              printed)
+        self.assertGreater(int(flagged.replace(b",", b"")), 1004)
+        self.assertEqual(len(re.findall(rb"\n  http://site7\.example/\d+\r\n", printed)), 1004)
+        self.assertEqual(len(re.findall(rb"\n  http://", printed)), 1004)
+
+    def test_pihole(self):
+        lists, log = self.write(b"", "gravity.db"), self.write(b"", "ftl.db")
+        connection = sqlite3.connect(":memory:")
+        connection.executescript(f"ATTACH '{lists}' AS lists; ATTACH '{log}' AS log; {PIHOLE}")
+        connection.close()
+        printed = self.with_own("pihole.sql", lists=lists, log=log)
+        self.assertEqual(printed[3], ["4", "2"])
+        self.assertEqual(printed[-2:], [
+            ["2026-11-24", "09:00:04", "2", "2", "new.example", "new.example"],
+            ["2026-11-24", "09:00:02", "1", "1", "a.evil.example", "||evil.example^"]])
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """Answers every page of the web, as a proxy and as a server."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"hi")
+
+    def log_message(self, *_):
+        pass
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Programs(Visits):
+    LISTED = "http://sub.evil.example/a?b"
+    SITES = (LISTED, "http://harmless.example/", LISTED)
+
+    def setUp(self):
+        super().setUp()
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.port = server.server_address[1]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+
+    def start(self, command, *arguments, **options):
+        """Starts a program, which ends with the test."""
+        command = shutil.which(command, path="/usr/sbin:/usr/bin") or self.skipTest(
+            f"skipped: {command} is not installed (apt install {command})")
+        program = subprocess.Popen([command, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True, **options)
+
+        def stop():
+            if program.poll() is None:
+                os.killpg(program.pid, signal.SIGTERM)
+                program.wait()
+        self.addCleanup(stop)
+        return program
+
+    def folder(self):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def wait_for(self, condition):
+        until = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), until, "nothing came in a minute")
+            time.sleep(0.2)
+
+    def is_locked(self, history):
+        run = self.run_in_copy(["sqlite3", str(history), "SELECT count(*) FROM sqlite_master"])
+        return "database is locked" in run.stderr
+
+    def get(self, url, proxy=None, **headers):
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler(
+            {"http": proxy} if proxy else {}))
+        with opener.open(urllib.request.Request(url, headers=headers), timeout=5) as answer:
+            return answer.read()
+
+    def answers(self, port):
+        try:
+            return self.get(f"http://127.0.0.1:{port}/")
+        except OSError as error:
+            return isinstance(error, urllib.error.HTTPError)
+
+    def check_history(self, history, browser, attached):
+        """What the demo and the recipe find while the browser holds a lock."""
+        self.wait_for(lambda: self.is_locked(history) and
+                      f"\nThe visits: 3 visits by {browser}" in
+                      self.demo(VISITS=str(history), URLS=self.write(b"a.example", "list")).stdout)
+        self.assertEqual(self.found(VISITS=str(history)), [
+            f"3 visits by {browser}", f"  2 visits  {self.LISTED}",
+            f"      ||evil.example^  ({self.base}/l/mine)",
+            f"2 of 3 visits {END} 2, and the list confirmed 2."])
+        for path in history.parent.glob(history.name + "*"):
+            shutil.copy(path, self.top)
+        rows = [row for row in self.with_own("browser_history.sql", **{attached: history.name})
+                if row[-1:] == [self.LISTED]]
+        self.assertEqual([row[2:] for row in rows],
+                         [["2", attached.title(), "mine", "evil.example", self.LISTED]])
+        self.assertEqual(rows[0][0][:4], time.strftime("%Y", time.gmtime()))
+
+    def test_chromium(self):
+        profile = self.folder() / "a profile"
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+                   "--no-first-run", "--disable-background-networking", "--disable-sync",
+                   "--disable-component-update", f"--user-data-dir={profile}",
+                   f"--proxy-server=127.0.0.1:{self.port}"]
+        for site in self.SITES[1:]:
+            self.start("chromium", *options, "--dump-dom", site).wait()
+        self.start("chromium", *options, "--remote-debugging-port=0", self.LISTED)
+        self.check_history(profile / "Default/History", "Chrome or its like", "chrome")
+
+    def test_firefox(self):
+        profile = self.folder() / "a profile"
+        profile.mkdir()
+        settings = {"type": 1, "http": "127.0.0.1", "http_port": self.port}
+        (profile / "user.js").write_text(
+            'user_pref("dom.security.https_first", false);\n' + "".join(
+                f'user_pref("network.proxy.{name}", {json.dumps(value)});\n'
+                for name, value in settings.items()))
+        self.start("firefox-esr", "--headless", "--no-remote", "--profile", profile, *self.SITES)
+        self.check_history(profile / "places.sqlite", "Firefox", "firefox")
+
+    def test_squid(self):
+        folder = self.folder()
+        folder.chmod(0o777)
+        (folder / "hosts").write_text("127.0.0.1 sub.evil.example harmless.example\n")
+        port = free_port()
+        (folder / "conf").write_text(f"""http_port 127.0.0.1:{port}
+access_log stdio:{folder}/access.log
+cache_log {folder}/cache.log
+pid_filename none
+hosts_file {folder}/hosts
+http_access allow all
+pinger_enable off
+memory_cache_shared off
+shutdown_lifetime 0 seconds
+""")
+        self.start("squid", "-N", "-n", f"t{os.getpid()}", "-f", folder / "conf")
+        self.wait_for(lambda: self.answers(port))
+        for site in ("sub.evil.example", "harmless.example"):
+            self.get(f"http://{site}:{self.port}/a\"b?c", f"http://127.0.0.1:{port}")
+        log = folder / "access.log"
+        self.wait_for(lambda: log.exists() and "harmless" in log.read_text())
+        printed = self.with_own("access_log.sql", squid=log)
+        self.assertEqual(printed[3][2:], ["127.0.0.1", "mine", "evil.example",
+                                          f"http://sub.evil.example:{self.port}/a\"b?"])
+
+    def test_nginx(self):
+        folder, port = self.folder(), free_port()
+        paths = "".join(f"{kind}_temp_path {folder}/t; " for kind in
+                        ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        (folder / "conf").write_text(f"""daemon off; pid {folder}/pid; error_log {folder}/errors;
+events {{}} http {{ {paths} access_log {folder}/log combined;
+server {{ listen 127.0.0.1:{port}; location / {{ return 200 hi; }} }} }}""")
+        self.start("nginx", "-c", folder / "conf")
+        self.wait_for(lambda: self.answers(port))
+        self.get(f"http://127.0.0.1:{port}/x", Referer='http://evil.example/p"q', User_Agent='"')
+        self.wait_for(lambda: "evil" in (folder / "log").read_text())
+        printed = self.with_own("access_log.sql", nginx=folder / "log")
+        self.assertEqual(printed[-1][1:], ["127.0.0.1", "mine", r"http://evil.example/p\x22q"])
+        self.assertEqual(printed[-6][1:], ["127.0.0.1", "mine", "GET", "/x", "HTTP/1.1"])
+
+
+if __name__ == "__main__":
+    unittest.main()
