@@ -73,6 +73,13 @@ struct bloom_caches {
 
 /* Life */
 
+static void free_if_unused(struct bloom_connection *connection) {
+    if (connection->caches->first != NULL)
+        return;
+    sqlite3_free(connection->caches);
+    connection->caches = NULL;
+}
+
 struct bloom_cache *bloom_cache_open(struct bloom_connection *connection, const char *schema,
                                      const char *name) {
     if (connection->caches == NULL) {
@@ -87,8 +94,10 @@ struct bloom_cache *bloom_cache_open(struct bloom_connection *connection, const 
         cache = cache->next;
     if (cache == NULL) {
         cache = sqlite3_malloc(sizeof *cache);
-        if (cache == NULL)
+        if (cache == NULL) {
+            free_if_unused(connection);
             return NULL;
+        }
         *cache = (struct bloom_cache){.shared = connection->caches,
                                       .next = connection->caches->first,
                                       .epoch = 1,
@@ -142,10 +151,7 @@ void bloom_cache_close(struct bloom_cache *cache) {
     sqlite3_free(cache->drafts);
     bloom_database_close(&cache->database);
     sqlite3_free(cache);
-    if (caches->first != NULL)
-        return;
-    sqlite3_free(caches);
-    connection->caches = NULL;
+    free_if_unused(connection);
 }
 
 /* Whether memory may be used */

@@ -271,26 +271,32 @@ static int run_statement(struct bloom_database *database, enum bloom_statement w
                : code;
 }
 
-/* A trigger on the shadow table may have changed or deleted what was just written. */
-static int changed_by_trigger(struct bloom_database *database) {
+/* After a write: a trigger on the shadow table may have undone or changed it. `found` is what a look
+ * at the rows returned. If an authorizer denies it, what was written counts as it is. */
+static int judge_look(struct bloom_database *database, int found, bool is_right) {
+    if (found == SQLITE_AUTH)
+        sqlite3_free(bloom_database_message(database));
+    if (found == SQLITE_AUTH)
+        return SQLITE_OK;
+    if (found != SQLITE_OK || is_right)
+        return found;
     return bloom_database_fail(database, SQLITE_ERROR,
                                "a trigger changes what is written to %s. Drop the triggers on %s",
                                database->data_name, database->data_name);
 }
 
-/* Returns an error unless the row has these bytes. */
 static int look_at_row(struct bloom_database *database, sqlite3_int64 id, const uint8_t *bytes,
                        uint32_t length) {
     sqlite3_stmt *statement;
     bool row;
     int code = bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &row);
     if (code != SQLITE_OK)
-        return code;
+        return judge_look(database, code, true);
     const bool has_length = row && (uint32_t)sqlite3_column_bytes(statement, 0) == length;
     const void *found = has_length ? sqlite3_column_blob(statement, 0) : NULL;
-    const bool is_there = found != NULL && memcmp(found, bytes, length) == 0;
-    code = bloom_database_end(database, BLOOM_READ_ROW, SQLITE_OK);
-    return code == SQLITE_OK && !is_there ? changed_by_trigger(database) : code;
+    const bool is_right = found != NULL && memcmp(found, bytes, length) == 0;
+    code = bloom_database_end(database, BLOOM_READ_ROW, code);
+    return judge_look(database, code, is_right);
 }
 
 int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
@@ -309,15 +315,16 @@ int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
 
 int bloom_database_delete_rows(struct bloom_database *database) {
     sqlite3_stmt *statement;
-    bool row = false;
+    bool row;
     int code = begin_statement(database, BLOOM_DELETE_ROWS, 0);
     if (code == SQLITE_OK)
         code = run_statement(database, BLOOM_DELETE_ROWS);
-    if (code == SQLITE_OK)
-        code = bloom_database_start(database, BLOOM_WALK_ROWS, 1, INT64_MAX, &statement, &row);
+    if (code != SQLITE_OK)
+        return code;
+    code = bloom_database_start(database, BLOOM_WALK_ROWS, 1, INT64_MAX, &statement, &row);
     if (code == SQLITE_OK)
         code = bloom_database_end(database, BLOOM_WALK_ROWS, code);
-    return code == SQLITE_OK && row ? changed_by_trigger(database) : code;
+    return judge_look(database, code, !row);
 }
 
 /* Rows by handle */

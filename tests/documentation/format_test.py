@@ -253,6 +253,7 @@ class Tables(WithExtension):
                 self.database.execute("DELETE FROM seen WHERE key = ?", (other,))
                 ours.remove(other)
             self.insert(ours, key)
+        self.database.commit()  # until then rows wait in memory
 
     def test_every_row_is_as_a_writer_of_the_page_makes_it(self):
         for page_size, number in ((512, 1100), (4096, 500)):
@@ -262,7 +263,6 @@ class Tables(WithExtension):
                     self.make(options)
                     ours, keys = self.ours(), some_keys(self.random, number)
                     self.fill(ours, keys)
-                    self.database.commit()
                     self.assertEqual(ours.rows, self.rows())
                     asked = keys[::5] + [1, "1", 1.0, b"1", "01", " 1", "1.5", 1.5, 2**53 + 1]
                     asked += some_keys(self.random, 100)

@@ -46,7 +46,7 @@ static void no_table_is_used_within_its_own_statements(void) {
     };
     static const char *const OUTER[] = {
         "SELECT count(*) FROM seen WHERE key = 'a'",
-        "INSERT OR IGNORE INTO seen(key) VALUES ('a'), ('c')",
+        "INSERT INTO seen(seen) VALUES ('clear')",
         "SELECT info FROM seen",
     };
     for (size_t i = 0; i < COUNT_OF(INNER); i++)
@@ -68,8 +68,9 @@ static void no_table_is_used_within_its_own_statements(void) {
             assert_string_equal(inner.error, INNER[i].error);
             require_number(database, tables, "SELECT count(*) FROM sqlite_master");
             require_number(database, 1, "SELECT count(*) FROM other(1)");
-            require_number(database, j == 1 && code == SQLITE_OK ? 2 : 1, KEYS);
-            require_number(database, 1, "SELECT count(*) FROM seen WHERE key IN ('a', 'b')");
+            const int left = j == 1 && code == SQLITE_OK ? 0 : 1;
+            require_number(database, left, KEYS);
+            require_number(database, left, "SELECT count(*) FROM seen WHERE key IN ('a', 'b')");
             close_database(database);
         }
 }

@@ -201,6 +201,7 @@ static const struct {
 /* From sqlite3_malloc; NULL when there is no table. */
 static char *state_of(sqlite3 *database) {
     sqlite3_stmt *statement;
+    run(database, "SAVEPOINT state; RELEASE state"); /* what waits in memory is written */
     if (sqlite3_prepare_v2(database, STATE, -1, &statement, NULL) != SQLITE_OK)
         return NULL;
     require(sqlite3_step(statement) == SQLITE_ROW, "no state: %s", sqlite3_errmsg(database));
