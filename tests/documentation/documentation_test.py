@@ -37,6 +37,10 @@ RUN = {
     "README.md": {"sql": HERE, "text": HERE, "python": HERE, "sh": NEWCOMER},
     "ext/ARCHITECTURE.md": {"text": "a drawing"},
     "ext/FORMAT.md": {"sql": HERE, "text": FORMATS},
+    "ext/packages/PLATFORMS.md": {
+        "c": PACKAGES, "sh": "needs the NDK", "kotlin": "needs Android",
+        "swift": "needs Xcode", "dart": "needs Flutter", "tsx": "needs React Native",
+        "csharp": "needs .NET"},
     "ext/FORMAT-layouts.md": {"sql": HERE, "text": FORMATS},
     "ext/FORMAT-tables.md": {"sql": FORMATS, "text": FORMATS},
     "ext/URLS.md": {"sql": HERE, "text": "documentation/urls_test.py"},

@@ -66,7 +66,10 @@ class Amalgamation(Unpacked):
     def test_the_printed_commands_link_it_into_a_program(self):
         """In the README and in the header: the same, and nothing is missing at the link, of C or of
         C++."""
-        (self.sources / "program.c").write_text(PROGRAM.replace("<sqlite-bloom.h>",
+        page = (TOP / "ext/packages/PLATFORMS.md").read_text()
+        program = re.search(r"```c\n(.*?)```", page, re.DOTALL)[1] + re.sub(
+            r"sqlite3_auto_extension\(.*\)", "register_bloom()", PROGRAM)
+        (self.sources / "program.c").write_text(program.replace("<sqlite-bloom.h>",
                                                                 '"sqlite-bloom.h"'))
         compiling, linking = re.search(
             r"^    (cc .*SQLITE_CORE.*)\n    (cc .*)$", self.readme, re.MULTILINE).groups()

@@ -64,7 +64,7 @@ class Program {{
         try {{
             SqliteBloom.load(connection);
             System.out.println("nothing was refused");
-        }} catch (SQLException error) {{
+        }} catch (SQLException | NullPointerException error) {{
             System.out.println(error.getMessage());
         }}
     }}
@@ -84,6 +84,7 @@ class Program {{
         byte[] filter = database.createStatement().executeQuery("{FILTER}").getBytes(1);
         System.out.println(
             HexFormat.of().formatHex(MessageDigest.getInstance("MD5").digest(filter)));
+        refused(null);
         refused(DriverManager.getConnection("jdbc:sqlite::memory:"));
         System.out.println(SqliteBloom.libraryPath());
         IntStream.range(0, 8).parallel().forEach(i -> {{
@@ -125,8 +126,10 @@ class Project(unittest.TestCase):
         return [line for line in output.splitlines() if not line.startswith("SLF4J")]
 
     def test_connections_have_it_and_errors_are_in_words(self):
-        digest, off, path = self.java("Program")
+        digest, null, off, path = self.java("Program")
         self.assertEqual(digest, FILTER_MD5)
+        self.assertEqual(null, "SqliteBloom.load: the connection is null. Pass an open connection"
+                         " of sqlite-jdbc")
         self.assertRegex(off, r"^sqlite-bloom: extension loading is off on this connection; open it"
                          r" by SqliteBloom\.config\(\)\.createConnection\(url\), or with ")
         self.assertEqual(pathlib.Path(path).name, "bloom.so")
@@ -140,6 +143,8 @@ class Project(unittest.TestCase):
                 ("-Djava.io.tmpdir=/nowhere -Dorg.sqlite.tmpdir=/tmp",
                  r"sqlite-bloom: the library cannot be written to /nowhere: .*; the system property"
                  r" sqlitebloom.library names one that is there"),
+                ("-Dsqlitebloom.libary=/x", "sqlite-bloom: there is no system property"
+                 r" sqlitebloom\.libary\. Set sqlitebloom\.library"),
                 (f"-Dsqlitebloom.library={library}", "nothing was refused")):
             (line,) = self.java(*options.split(), "Program", "refused")
             self.assertRegex(line, f"^{said}$")

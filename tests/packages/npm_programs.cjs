@@ -41,8 +41,7 @@ function feed(name) {
     return Buffer.from(value(`SELECT bloom_agg(x${more}) FROM t`));
   };
   const built = (keys, options) => Buffer.from(build(database, keys, options));
-  const says = (message, work) => assert.throws(work, { message });
-  const refused = "Pass a string, number, bigint or Uint8Array";
+  const says = (message, work) => assert.throws(work, { message: `sqlite-bloom: ${message}` });
 
   const odd = ["", "a\n", "\r", "\ufeffx", "ü", 1.5, 2 ** 53 - 1, -(2 ** 53 - 1), -1, 0,
     2n ** 63n - 1n, -(2n ** 63n), new Uint8Array([97]), new Uint8Array([255])];
@@ -51,15 +50,48 @@ function feed(name) {
     assert.deepEqual(built(keys, { options: "counting" }), agg(keys, ", NULL, 0.01, 'counting'"));
   assert.deepEqual(built([1, null, undefined, NaN, "a"], { n: 50, p: 0.001 }),
     agg([1, "a"], ", 50, 0.001"));
-  says("sqlite-bloom: build(): there is no key, and an empty filter lets everything pass. Look" +
-    " where the keys come from, or make an empty filter with SELECT bloom_new(n)", () => built([]));
-  says("sqlite-bloom: build(): keys is not an iterable of keys. Pass an array, as in [key]",
-    () => built("abc"));
-  says(`sqlite-bloom: build(): key 2 is of type object. ${refused}`, () => built([1, {}]));
-  says(`sqlite-bloom: build(): key 1 is a bigint of more than 64 bits. ${refused}`,
-    () => built([2n ** 63n]));
+  says("build(): there is no key, and an empty filter lets everything pass. Look where the keys" +
+    " come from, or make an empty filter with SELECT bloom_new(n)", () => built([]));
+
+  // What is not known is an error. Each message begins with what is wrong, a call for each.
+  const plain = "Pass a plain object of options: n, p, options, progress";
+  const rate = "Pass a number between 0 and 1 (null for a bitmap), or leave it out";
+  const key = "Pass a string, number, bigint of 64 bits or Uint8Array";
+  const connection = "Pass a synchronous one, of better-sqlite3, node:sqlite (with" +
+    " allowExtension: true), bun:sqlite or libsql";
+  const later = new (class Later { prepare() { return { get: () => this }; } })(); // node-sqlite3
+  for (const [said, advice, ...given] of [
+    ["there is no option fpr", plain, database, ["a"], { fpr: 0.0001 }],
+    ["there is no option __proto__", plain, database, ["a"], JSON.parse('{"__proto__": 1}')],
+    ["there is no option Symbol(p)", plain, database, ["a"], { [Symbol("p")]: 0.5 }],
+    ["argument 3 is 0.001", plain, database, ["a"], 0.001],
+    ["argument 3 is null", plain, database, ["a"], null],
+    ["argument 3 is 'key=url'", plain, database, ["a"], "key=url"],
+    ["argument 3 is [ 0.5 ]", plain, database, ["a"], [0.5]],
+    ["argument 3 is {}", plain, database, ["a"], Object.create({ p: 0.5 })],
+    ["argument 4 is 9", "Leave it out", database, ["a"], {}, 9],
+    ["p is undefined", rate, database, ["a"], { p: undefined }],
+    ["p is NaN", rate, database, ["a"], { p: NaN }],
+    ["n is 9n", "Pass a whole number, or leave it out", database, ["a"], { n: 9n }],
+    ["options is null", 'Pass text, for example "key=url", or leave it out', database, ["a"],
+      { options: null }],
+    ["the connection is undefined", connection],
+    ["the connection is Later {}", connection, later, ["a"]],
+    ["keys is null", "Pass an iterable of keys, for example [key]", database, null],
+    ["keys is 'abc'", "Pass an iterable of keys, for example [key]", database, "abc"],
+    ["key 2 is {}", key, database, [1, {}]],
+    ["key 1 is 9223372036854775808n", key, database, [2n ** 63n]],
+  ])
+    says(`build(): ${said}. ${advice}`, () => build(...given));
+  assert.throws(() => built(["a"], { get p() { throw new Error("mine"); } }), { message: "mine" });
+  const other = require("vm").runInNewContext("Object.freeze({ p: 0.5 })"); // of another realm
+  assert.deepEqual(built(["a"], other), agg(["a"], ", NULL, 0.5"));
 
   database.exec("CREATE VIRTUAL TABLE seen USING bloom(capacity=20000)");
+  says("addAll(): there is no option options. Pass a plain object of options: progress",
+    () => addAll(database, "seen", ["a"], { options: "key=url" }));
+  says("addAll(): the table is null. Pass its name as a string", () => addAll(database, null, []));
+  assert.throws(() => addAll(database, "t", []), { message: "no such column: info" });
   const reports = [];
   const progress = (count) => reports.push(count);
   assert.equal(addAll(database, "seen", many, { progress }), 3500);
@@ -67,15 +99,21 @@ function feed(name) {
   for (const key of many) assert.equal(value("SELECT count(*) FROM seen WHERE key = ?", key), 1);
   const before = value("SELECT info FROM seen");
   const numbers = Array.from({ length: 120000 }, (_, i) => i);
-  says("mine", () => addAll(database, "seen", (function* () {
+  const mine = function* () {
     yield* numbers.slice(4000, 9000);
     throw new Error("mine");
-  })()));
+  };
+  assert.throws(() => addAll(database, "seen", mine()), { message: "mine" });
   assert.equal(value("SELECT info FROM seen"), before);
   built(numbers, { progress });
   assert.deepEqual(reports, [3500, 100000, 120000]);
-  database.exec("CREATE VIRTUAL TABLE listed USING bloom(key=URL)"); // the table says how
-  addAll(database, "listed", ["http://evil.example/"]);
+  // The table says how, and building another filter meanwhile changes nothing.
+  const salt = "salt='000102030405060708090a0b0c0d0e0f'";
+  database.exec(`CREATE VIRTUAL TABLE listed USING bloom(key=URL, ${salt})`);
+  addAll(database, "listed", (function* () {
+    yield "http://evil.example/";
+    yield `http://${built(many).length}.example/`;
+  })());
   assert.equal(value("SELECT count(*) FROM listed WHERE key MATCH ?", "a.evil.example/b"), 1);
 }
 

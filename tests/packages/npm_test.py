@@ -35,9 +35,9 @@ class Npm(Scratch):
         musl = ("Object.defineProperty(process, 'report',"
                 " { value: { getReport: () => ({ header: {} }) } });")
         self.assertIn("sqlite-bloom-linux-x64-musl/bloom.so", self.node(musl + PATH))
-        for value in ("null", "{}"):
-            self.assertIn("TypeError: sqlite-bloom: load(): this is not a connection that has"
-                          " loadExtension()", self.node(f"require('sqlite-bloom').load({value})"))
+        for value, shown in (("null", "null"), ("{}", "{}"), ("'x.db'", "'x.db'")):
+            self.assertIn(f"TypeError: sqlite-bloom: load(): the connection is {shown}. Pass a",
+                          self.node(f"require('sqlite-bloom').load({value})"))
         inside = self.folder / "app.asar"  # as Electron has it
         inside.mkdir()
         (self.folder / "node_modules").rename(inside / "node_modules")
@@ -90,13 +90,27 @@ class Drivers(Scratch):
     def test_types(self):
         (self.folder / "use.mts").write_text("""
 import Database from "better-sqlite3";
-import { getLoadablePath, load } from "sqlite-bloom";
-load(new Database(getLoadablePath()));
+import { addAll, build, getLoadablePath, load } from "sqlite-bloom";
+const database = new Database(getLoadablePath());
+load(database);
+build(database, ["a"], { n: 9, p: null, options: "bitmap", progress: console.log });
+addAll(database, "seen", new Set([1n, null]), { progress: console.log });
 // @ts-expect-error
 load("path");
+// @ts-expect-error
+build(database, ["a"], { fpr: 0.0001 });
+// @ts-expect-error
+build(database, ["a"], 0.001);
+// @ts-expect-error
+build(database, ["a"], { p: undefined });
+// @ts-expect-error
+build(database, ["a"], { n: 9n });
+// @ts-expect-error
+addAll(database, "seen", ["a"], { options: "key=url" });
 """)
-        run(DRIVERS / "node_modules/.bin/tsc", "--strict", "--noEmit", "--module", "nodenext",
-            "--target", "es2022", "use.mts", cwd=self.folder)
+        run(DRIVERS / "node_modules/.bin/tsc", "--strict", "--noEmit",
+            "--exactOptionalPropertyTypes", "--module", "nodenext", "--target", "es2022", "use.mts",
+            cwd=self.folder)
 
 
 class Files(unittest.TestCase):

@@ -48,6 +48,13 @@ class Ruby(Scratch):
                           env={"GEM_PATH": f"{self.folder}:"})
             self.assertRegex(printed, f"^{wanted}\n$")
 
+    def test_what_is_no_database_is_named(self):
+        for value, shown in (("nil", "nil"), ("'seen.db'", '"seen.db"')):
+            said = run("ruby", "-I", TOP / "ext/packages/ruby/lib", "-rsqlite-bloom", "-e",
+                       f"SqliteBloom.load({value}) rescue print $!.class, ': ', $!.message")
+            self.assertEqual(said, f"TypeError: SqliteBloom.load: the database is {shown}. Pass a"
+                             " SQLite3::Database")
+
     def test_it_holds_every_platform(self):
         contents = run("gem", "specification", GEM)
         for platform in platforms.PLATFORMS:

@@ -26,30 +26,66 @@ assert.deepEqual(other.run("SELECT count(*) FROM sqlite_master")[0].rows, [[0]])
 other.close();
 
 // Errors and their messages.
-const wanted =
-  "parameter 1: a number, BigInt, boolean, string, null, ArrayBuffer or view of one is wanted, not";
-for (const [call, message] of [
-  [() => database.run("SELECT ?", [new Date()]), `TypeError: ${wanted} Date`],
-  [() => database.run("SELECT ?", [2n ** 64n + 5n]),
-    "RangeError: parameter 1: 18446744073709551621 has more than 64 bits"],
-  [() => database.run("SELECT ?", "a"),
-    "TypeError: the parameters must be an array, or an object of named ones"],
-  [() => database.run("SELECT ?1, ?2", [1]), "RangeError: 2 parameters are wanted, 1 given"],
-  [() => database.run("SELECT ?"), "RangeError: 1 parameter is wanted, none given"],
-  [() => database.run("SELECT ?", [undefined]),
-    "TypeError: parameter 1 is undefined; NULL is written null"],
-  [() => database.run("SELECT :a, @b", { a: 1 }), "RangeError: parameter @b is missing"],
-  [() => database.run("SELECT :a", { a: 1, b: 2, c: 3 }),
-    "RangeError: the statement has no parameter b, c"],
-  [() => database.run("SELECT ?", { a: 1 }),
-    "RangeError: parameter 1 has no name: give an array"],
-  [() => database.run("SELECT ?; SELECT 2", [1]),
-    "SqliteError: one statement is wanted, and there are more in the SQL"],
-  [() => database.prepare(" -- nothing"), "SqliteError: there is no statement in the SQL"],
-  [() => gone.all(), "SqliteError: the statement is finalized"],
-  [() => other.run("SELECT 1"), "SqliteError: the database is closed"],
+const far = await openInWorker();
+const view = "an ArrayBuffer or view of one";
+const plain = "Pass a plain object of options:";
+const reads = "asText, maximumRows, maximumCells, maximumLength, longestValue";
+const few = database.prepare("SELECT ?");
+for (const [message, call] of [
+  [`parameter 1 is of type Date. Pass a number, BigInt, boolean, string, null, ${view.slice(3)}`,
+    () => database.run("SELECT ?", [new Date()])],
+  ["RangeError: parameter 1: 18446744073709551621 has more than 64 bits",
+    () => database.run("SELECT ?", [2n ** 64n + 5n])],
+  ['the parameters are "a". Pass an array or a plain object',
+    () => database.run("SELECT ?", "a")],
+  ["the parameters are null. Pass an array or a plain object",
+    () => far.run("SELECT ?", null)],
+  ["RangeError: 2 parameters are wanted, 1 given", () => database.run("SELECT ?1, ?2", [1])],
+  ["RangeError: 1 parameter is wanted, none given", () => database.run("SELECT ?")],
+  ["parameter 1 is undefined. Pass null for NULL", () => database.run("SELECT ?", [undefined])],
+  ["parameter 1 is undefined. Pass null for NULL", () => few.all(new Array(1))],
+  ["RangeError: parameter @b is missing", () => database.run("SELECT :a, @b", { a: 1 })],
+  ["RangeError: the statement has no parameter b, c",
+    () => database.run("SELECT :a", { a: 1, b: 2, c: 3 })],
+  ["RangeError: parameter 1 has no name: give an array", () => database.run("SELECT ?", { a: 1 })],
+  ["SqliteError: one statement is wanted, and there are more in the SQL",
+    () => database.run("SELECT ?; SELECT 2", [1])],
+  ["SqliteError: there is no statement in the SQL", () => database.prepare(" -- nothing")],
+  ["SqliteError: the statement is finalized", () => gone.all()],
+  ["SqliteError: the database is closed", () => other.run("SELECT 1")],
+  ["SqliteError: file is not a database", () => open({ bytes: new Uint8Array(4096).fill(7) })],
+  // Options that are not known are errors, as are values in their place.
+  ["the SQL is undefined. Pass a string", () => far.run(undefined)],
+  ["the SQL is null. Pass a string", () => database.prepare(null)],
+  ['save(): argument 1 is "x.db". Leave it out', () => far.save("x.db")],
+  ["prepare(): argument 2 is of type Array. Leave it out", () => database.prepare("SELECT ?", [1])],
+  ["get(): argument 2 is of type Object. Leave it out", () => few.get([1], { asText: true })],
+  [`all(): there is no option onResult. ${plain} ${reads}`, () => few.all([1], { onResult() {} })],
+  ...[database, far].flatMap((on) => [
+    [`run(): there is no option maxRows. ${plain} ${reads}, onResult, onProgress`,
+      () => on.run("SELECT 1", [], { maxRows: 1 })],
+    [`run(): argument 3 is 1. ${plain} ${reads}, onResult, onProgress`,
+      () => on.run("SELECT 1", [], 1)],
+    [`run(): maximumRows is NaN. Pass a whole number or Infinity, or leave it out`,
+      () => on.run("SELECT 1", [], { maximumRows: NaN })],
+    [`run(): asText is undefined. Pass true or false, or leave it out`,
+      () => on.run("SELECT 1", [], { asText: undefined })],
+    [`run(): onProgress is null. Pass a function, or leave it out`,
+      () => on.run("SELECT 1", [], { onProgress: null })],
+  ]),
+  [`open(): argument 1 is "x.db". ${plain} wasm, bytes, files`, () => open("x.db")],
+  [`open(): there is no option byte. ${plain} wasm, bytes, files`, () => open({ byte: 1 })],
+  [`open(): bytes is "text". Pass ${view}, or leave it out`, () => open({ bytes: "text" })],
+  [`open(): files is of type Map. Pass an object of names and bytes, or leave it out`,
+    () => open({ files: new Map() })],
+  [`the file a is "text". Pass ${view}`, () => open({ files: { a: "text" } })],
+  [`openInWorker(): argument 1 is null. ${plain} wasm, bytes, files, worker`,
+    () => openInWorker(null)],
+  [`openInWorker(): worker is of type Object. Pass a Worker, or leave it out`,
+    () => openInWorker({ worker: {} })],
 ])
-  assert.equal(said(call), message);
+  assert.equal(await (async () => call())().catch(words),
+    /^(Range|Sqlite)Error/.test(message) ? message : `TypeError: ${message}`);
 
 // The extension, and values of every kind there and back.
 assert.equal(createHash("md5").update(one(process.env.FILTER)[0]).digest("hex"),
@@ -81,13 +117,6 @@ assert.deepEqual(statement.columns, ["value", "a"]);
 assert.deepEqual(statement.all({ $a: "x", b: 3 }), [[1, "x"], [2, "x"]]);
 assert.equal(statement.get({ a: 1, b: 0 }), undefined);
 writeFileSync(ours, file.save());
-const noBytes = "an ArrayBuffer or view of one is wanted, not";
-for (const [options, message] of [
-  [{ bytes: new Uint8Array(4096).fill(7) }, "SqliteError: file is not a database"],
-  [{ bytes: "text" }, `TypeError: bytes: ${noBytes} String`],
-  [{ files: { a: "text" } }, `TypeError: files: a: ${noBytes} String`],
-])
-  assert.equal(await open(options).catch(words), message);
 
 // SQL reads the files that its database was given, and no others.
 const list = new TextEncoder().encode("0.0.0.0 a.example\n||b.example/c^");
@@ -135,7 +164,6 @@ assert.deepEqual(one("SELECT count(*) FROM s"), [1_000_000]);
 database.close();
 
 // Errors of a worker keep their kind and their place.
-const far = await openInWorker();
 assert.equal(await far.run("SELECT ?").catch(words),
   "RangeError: 1 parameter is wanted, none given");
 const again = await openInWorker({ bytes: await far.save() });

@@ -28,6 +28,7 @@ import { openInWorker } from "sqlite-bloom-wasm/client";
 const database = await open({ bytes: new Uint8Array(0) });
 const row: Value[] | undefined = database.prepare("SELECT ?").get([1n]);
 const rows: Value[][] = database.prepare("SELECT :a").all({ a: null });
+const cuts = database.prepare("SELECT :a").all({ a: "a" }, { longestValue: 9, maximumRows: 1 });
 const bytes: Uint8Array = database.save();
 const remote = await openInWorker({ bytes, worker: new Worker("x"), wasm: new URL("https://x/") });
 const [one] = await remote.run("SELECT 1", [], { onProgress: (p) => p.inserted });
@@ -35,7 +36,19 @@ const cut = database.run("SELECT 1", [], { longestValue: 9 })[0].rows[0][0];
 if (typeof cut === "object" && cut && "start" in cut) cut.bytes.toFixed();
 // @ts-expect-error
 database.run("SELECT ?", [undefined]);
-console.log(row, rows, one.columns.length, new SqliteError("x"));
+// @ts-expect-error
+database.run("SELECT 1", [], { maxRows: 1 });
+// @ts-expect-error
+database.run("SELECT 1", [], { maximumRows: undefined });
+// @ts-expect-error
+remote.run("SELECT 1", [], 1);
+// @ts-expect-error
+database.prepare("SELECT ?", [1]);
+// @ts-expect-error
+open("x.db");
+// @ts-expect-error
+openInWorker({ byte: bytes });
+console.log(cuts, row, rows, one.columns.length, new SqliteError("x"));
 """
 
 
@@ -78,8 +91,9 @@ console.log(await answer.text()); // [1]
         shutil.copytree(MODULE, folder / "node_modules/sqlite-bloom-wasm")
         (folder / "package.json").write_text('{"type": "module"}')
         (folder / "use.ts").write_text(TYPED)
-        run(DRIVERS / "node_modules/.bin/tsc", "--strict", "--noEmit", "--module", "nodenext",
-            "--target", "es2022", "--lib", "es2022,dom", "use.ts", cwd=folder)
+        run(DRIVERS / "node_modules/.bin/tsc", "--strict", "--noEmit",
+            "--exactOptionalPropertyTypes", "--module", "nodenext", "--target", "es2022", "--lib",
+            "es2022,dom", "use.ts", cwd=folder)
 
 
 # It answers in the page and in a module worker.
@@ -166,8 +180,9 @@ class Files(Scratch):
             names = {name.removeprefix(f"{folder}/") for name in archive.namelist()}
         self.assertEqual(" ".join(sorted(names)), (
             "LICENSE README.md engine.mjs package.json sqlite-bloom-client.d.mts"
-            " sqlite-bloom-client.mjs sqlite-bloom-node-worker.mjs sqlite-bloom-node.mjs"
-            " sqlite-bloom-worker.mjs sqlite-bloom.d.mts sqlite-bloom.mjs sqlite-bloom.wasm"))
+            " sqlite-bloom-client.mjs sqlite-bloom-common.mjs sqlite-bloom-node-worker.mjs"
+            " sqlite-bloom-node.mjs sqlite-bloom-worker.mjs sqlite-bloom.d.mts sqlite-bloom.mjs"
+            " sqlite-bloom.wasm"))
 
 
 if __name__ == "__main__":

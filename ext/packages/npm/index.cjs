@@ -5,6 +5,7 @@
 const fs = require("fs");
 const os = require("os");
 const path = require("path");
+const { inspect } = require("util");
 const { version } = require("./package.json");
 
 const LIBRARIES = { linux: "bloom.so", darwin: "bloom.dylib", win32: "bloom.dll" };
@@ -67,16 +68,7 @@ function getLoadablePath() {
 }
 
 function load(database) {
-  if (
-    database === null ||
-    typeof database !== "object" ||
-    typeof database.loadExtension !== "function"
-  ) {
-    throw new TypeError(
-      "sqlite-bloom: load(): this is not a connection that has loadExtension(). Pass one of " +
-        "better-sqlite3, node:sqlite (with allowExtension: true) or bun:sqlite",
-    );
-  }
+  if (typeof database?.loadExtension !== "function") throw badConnection("load", database);
   for (const file of [getLoadablePath(), ...copies]) {
     if (!isRefused(database, file)) return;
   }
@@ -115,9 +107,71 @@ function isRefused(database, file) {
   }
 }
 
+const isA = (type) => (value) => typeof value === type;
+const isRate = (value) => value === null || (typeof value === "number" && !Number.isNaN(value));
+
+// The options of each function: a test of the value, and what to pass. SQL checks the ranges.
+const progress = [isA("function"), "a function"];
+const OPTIONS = {
+  build: {
+    n: [Number.isSafeInteger, "a whole number"],
+    p: [isRate, "a number between 0 and 1 (null for a bitmap)"],
+    options: [isA("string"), 'text, for example "key=url"'],
+    progress,
+  },
+  addAll: { progress },
+};
+
+const problem = (name, what) => new TypeError(`sqlite-bloom: ${name}(): ${what}`);
+const shown = (value) => inspect(value, { depth: 0, breakLength: Infinity }).slice(0, 60);
+
+// Whether a value is an object as { a: 1 } makes it, here or in another realm.
+const isPlain = (value) =>
+  typeof value === "object" && value !== null &&
+  Object.getPrototypeOf(Object.getPrototypeOf(value) ?? Object.prototype) === null;
+
+// The options of a call, its last argument. What is not known is an error, because a filter that
+// was made without an option works, but otherwise than was meant.
+function optionsOf(name, given, count) {
+  const { [count - 1]: options = {}, [count]: more } = given;
+  const known = OPTIONS[name];
+  const advice = `Pass a plain object of options: ${Object.keys(known).join(", ")}`;
+  if (!isPlain(options)) throw problem(name, `argument ${count} is ${shown(options)}. ${advice}`);
+  if (given.length > count)
+    throw problem(name, `argument ${count + 1} is ${shown(more)}. Leave it out`);
+  const values = { ...options };
+  for (const option of Reflect.ownKeys(values)) {
+    if (!Object.hasOwn(known, option))
+      throw problem(name, `there is no option ${String(option)}. ${advice}`);
+    const [isRight, wanted] = known[option];
+    if (!isRight(values[option]))
+      throw problem(name, `${option} is ${shown(values[option])}. Pass ${wanted}, or leave it out`);
+  }
+  return values;
+}
+
+const badConnection = (name, database) =>
+  problem(name, `the connection is ${shown(database)}. Pass a synchronous one, of ` +
+    "better-sqlite3, node:sqlite (with allowExtension: true), bun:sqlite or libsql");
+
+// What SQL returns, be rows objects or arrays.
+const valueOf = (database, sql, ...bound) =>
+  Object.values(database.prepare(sql)?.get?.(...bound) ?? {})[0];
+
+function checkArguments(name, database, keys) {
+  if (typeof database?.prepare !== "function" || Number(valueOf(database, "SELECT 1")) !== 1)
+    throw badConnection(name, database);
+  if (typeof keys === "string" || keys instanceof Uint8Array ||
+      typeof keys?.[Symbol.iterator] !== "function")
+    throw problem(name, `keys is ${shown(keys)}. Pass an iterable of keys, for example [key]`);
+}
+
 const PROGRESS_KEYS = 100_000;
+const STATEMENT_KEYS = 1_000_000;
 const BATCH_KEYS = 1000;
 const BATCH_LENGTH = 1 << 20; // about, in characters
+
+let feeds = 0; // under way: keys and progress may call build and addAll in turn
 
 // Collects keys in a temporary table, many in a row: strings as lines, whole numbers as 8 bytes
 // each, everything else as it is. Rows are written to the file for temporary data, so memory stays
@@ -129,17 +183,14 @@ class Feed {
     this.progress = progress;
     this.kinds = new Set();
     this.done = 0;
-    this.clear();
-    database.exec("CREATE TEMP TABLE IF NOT EXISTS bloom_feed(kind TEXT, batch)");
-    database.exec("DELETE FROM temp.bloom_feed");
-    this.insert = database.prepare("INSERT INTO temp.bloom_feed VALUES (?, ?)");
-  }
-
-  clear() {
     this.strings = [];
     this.length = 0;
     this.numbers = new DataView(new ArrayBuffer(8 * BATCH_KEYS));
     this.count = 0;
+    this.table = `temp.bloom_feed_${feeds}`;
+    database.exec(`CREATE TABLE IF NOT EXISTS ${this.table}(kind TEXT, batch)`);
+    this.empty();
+    this.insert = database.prepare(`INSERT INTO ${this.table} VALUES (?, ?)`);
   }
 
   write(kind, batch) {
@@ -150,7 +201,7 @@ class Feed {
   add(key) {
     if (key === null || key === undefined) return;
     this.done++;
-    if (typeof key === "string" && key.length > 0) {
+    if (typeof key === "string" && key.length > 0 && !/[\r\n]/.test(key)) {
       this.length += key.length;
       if (this.strings.push(key) === BATCH_KEYS || this.length > BATCH_LENGTH) this.flushStrings();
     } else if (typeof key === "number" && Number.isSafeInteger(key)) {
@@ -163,24 +214,15 @@ class Feed {
     } else if (typeof key === "string" || key instanceof Uint8Array || typeof key === "number") {
       if (!Number.isNaN(key)) this.write("key", key);
     } else {
-      const type = typeof key;
-      const what = type === "bigint" ? "a bigint of more than 64 bits" : `of type ${type}`;
-      throw new TypeError(
-        `sqlite-bloom: ${this.name}(): key ${this.done} is ${what}. ` +
-          "Pass a string, number, bigint or Uint8Array",
-      );
+      const advice = "Pass a string, number, bigint of 64 bits or Uint8Array";
+      throw problem(this.name, `key ${this.done} is ${shown(key)}. ${advice}`);
     }
     if (this.progress && this.done % PROGRESS_KEYS === 0) this.progress(this.done);
   }
 
   // The batch begins with a line end, since bloom_lines leaves out a byte order mark at its start.
   flushStrings() {
-    let lines = this.strings;
-    if (/[\r\n]/.test(lines.join(""))) {
-      for (const key of lines) if (/[\r\n]/.test(key)) this.write("key", key);
-      lines = lines.filter((key) => !/[\r\n]/.test(key));
-    }
-    if (lines.length > 0) this.write("lines", "\n" + lines.join("\n"));
+    if (this.strings.length > 0) this.write("lines", "\n" + this.strings.join("\n"));
     this.strings = [];
     this.length = 0;
   }
@@ -195,17 +237,15 @@ class Feed {
   flush() {
     this.flushStrings();
     this.flushNumbers();
-    const columns = { lines: "text", integers: "value", key: "batch" };
-    const functions = { lines: "CROSS JOIN bloom_lines(batch)",
-      integers: "CROSS JOIN bloom_integers(batch)", key: "" };
-    const parts = [...this.kinds].map((kind) =>
-      `SELECT ${columns[kind]} AS value FROM temp.bloom_feed ${functions[kind]} ` +
-      `WHERE kind = '${kind}'`);
+    const columns = { lines: "text AS value", integers: "value", key: "batch AS value" };
+    const functions = { lines: ", bloom_lines(batch)", integers: ", bloom_integers(batch)" };
+    const parts = [...this.kinds].map((kind) => `SELECT ${columns[kind]} FROM ${this.table}` +
+      `${functions[kind] ?? ""} WHERE kind = '${kind}'`);
     return parts.length > 0 ? `(${parts.join(" UNION ALL ")})` : undefined;
   }
 
   empty() {
-    this.database.exec("DELETE FROM temp.bloom_feed");
+    this.database.exec(`DELETE FROM ${this.table}`);
     this.kinds.clear();
   }
 
@@ -214,30 +254,24 @@ class Feed {
   }
 }
 
-function checkKeys(keys, name) {
-  if (typeof keys === "string" || keys instanceof Uint8Array ||
-      typeof keys?.[Symbol.iterator] !== "function") {
-    throw new TypeError(
-      `sqlite-bloom: ${name}(): keys is not an iterable of keys. Pass an array, as in [key]`,
-    );
-  }
-}
-
 // Runs work within a savepoint: all of it or nothing.
 function within(database, work) {
   database.exec("SAVEPOINT bloom_feed");
+  feeds++;
   try {
     return work();
   } catch (error) {
     database.exec("ROLLBACK TO bloom_feed");
     throw error;
   } finally {
+    feeds--;
     database.exec("RELEASE bloom_feed");
   }
 }
 
-function build(database, keys, { n = null, p = 0.01, options, progress } = {}) {
-  checkKeys(keys, "build");
+function build(database, keys) {
+  const { n = null, p = 0.01, options, progress } = optionsOf("build", arguments, 3);
+  checkArguments("build", database, keys);
   return within(database, () => {
     const feed = new Feed(database, "build", progress);
     for (const key of keys) feed.add(key);
@@ -249,37 +283,34 @@ function build(database, keys, { n = null, p = 0.01, options, progress } = {}) {
       );
     }
     const more = options === undefined ? [] : [options];
-    const arguments_ = ["value", "CAST(? AS INTEGER)", "?", ...more.map(() => "?")];
-    const row = database
-      .prepare(`SELECT bloom_agg(${arguments_.join(", ")}) AS filter FROM ${table}`)
-      .get(n, p, ...more);
+    const sql = `SELECT bloom_agg(value, CAST(? AS INTEGER), ?${more.length ? ", ?" : ""})`;
+    const filter = valueOf(database, `${sql} FROM ${table}`, n, p, ...more);
     feed.empty();
     feed.reportTheEnd();
-    return row.filter;
+    return filter;
   });
 }
 
-function addAll(database, table, keys, { options, progress } = {}) {
-  checkKeys(keys, "addAll");
+// One statement adds many keys, because a filter table writes what it holds in memory whenever a
+// statement of several rows begins.
+function addAll(database, table, keys) {
+  const { progress } = optionsOf("addAll", arguments, 4);
+  checkArguments("addAll", database, keys);
+  if (typeof table !== "string")
+    throw problem("addAll", `the table is ${shown(table)}. Pass its name as a string`);
   const name = `"${table.replaceAll('"', '""')}"`;
-  const info = JSON.parse(database.prepare(`SELECT info FROM ${name}`).get().info);
-  const limit = Math.max(BATCH_KEYS, Math.floor(info.capacity / 10));
-  if (info.key !== undefined) options ??= `key=${info.key}`;
-  const more = options === undefined ? [] : [options];
+  database.prepare(`SELECT info FROM ${name}`); // an error where there is no filter table
   return within(database, () => {
     const feed = new Feed(database, "addAll", progress);
     const flush = () => {
       const source = feed.flush();
       if (source === undefined) return;
-      const hashes = options === undefined ? "bloom_hashes(value)" : "bloom_hashes(value, ?)";
-      database
-        .prepare(`INSERT INTO ${name}(${name}, key) SELECT 'add_all', ${hashes} FROM ${source}`)
-        .run(...more);
+      database.exec(`INSERT INTO ${name}(key) SELECT value FROM ${source}`);
       feed.empty();
     };
     for (const key of keys) {
       feed.add(key);
-      if (feed.done % limit === 0) flush();
+      if (feed.done % STATEMENT_KEYS === 0) flush();
     }
     flush();
     feed.reportTheEnd();

@@ -15,7 +15,7 @@ export declare function getLoadablePath(): string;
  */
 export declare function load(database: Loadable): void;
 
-/** A connection on which statements can be prepared, of better-sqlite3, node:sqlite or libsql. */
+/** A connection whose calls return at once: better-sqlite3, node:sqlite, bun:sqlite, libsql. */
 export interface Preparing {
   exec(sql: string): unknown;
   prepare(sql: string): unknown;
@@ -24,32 +24,31 @@ export interface Preparing {
 /** A key; null and undefined are none. A bigint has 64 bits at most. */
 export type Key = string | number | bigint | Uint8Array | null | undefined;
 
-/**
- * The bytes of a filter of all keys, as bloom_agg makes it. The connection must have loaded the
- * extension; its own data are not touched. n: how many keys the filter is made for; without it, as
- * many as there are. p: the rate of false positives (null for a bitmap). options: the fourth
- * argument of bloom_agg. progress: called with the number of keys so far, after every 100,000 and
- * at the end. Throws when there is no key at all.
- */
-export declare function build(
-  database: Preparing,
-  keys: Iterable<Key>,
-  options?: {
-    n?: number;
-    p?: number | null;
-    options?: string;
-    progress?: (keys: number) => unknown;
-  },
-): Uint8Array;
+/** Leave out what you do not set: undefined is an error, and so is every other name. */
+export interface AddOptions {
+  /** Called with the number of keys so far, after every 100,000 and at the end. */
+  progress?: (keys: number) => unknown;
+}
+
+export interface BuildOptions extends AddOptions {
+  /** How many keys the filter is made for; without it, as many as there are. */
+  n?: number;
+  /** The rate of false positives; null for a bitmap. */
+  p?: number | null;
+  /** The fourth argument of bloom_agg. */
+  options?: string;
+}
 
 /**
- * Adds all keys to a filter table, in batches of a tenth of its capacity, and returns how many
- * there were. An error leaves the table as it was. options: what bloom_hashes needs to know of a
- * table with a key rule or a salt, as "key=url".
+ * The bytes of a filter of all keys, as bloom_agg makes it. The connection must have loaded the
+ * extension; its own data are not touched. Throws when there is no key at all.
  */
-export declare function addAll(
-  database: Preparing,
-  table: string,
-  keys: Iterable<Key>,
-  options?: { options?: string; progress?: (keys: number) => unknown },
-): number;
+export declare function build(database: Preparing, keys: Iterable<Key>, options?: BuildOptions):
+  Uint8Array;
+
+/**
+ * Adds all keys to a filter table, a million with each INSERT, and returns how many there were. An
+ * error leaves the table as it was.
+ */
+export declare function addAll(database: Preparing, table: string, keys: Iterable<Key>,
+  options?: AddOptions): number;

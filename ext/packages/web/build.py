@@ -30,6 +30,7 @@ SOURCES = release.PACKAGES / "web"
 FILES = (
     "sqlite-bloom.mjs",
     "sqlite-bloom.d.mts",
+    "sqlite-bloom-common.mjs",
     "sqlite-bloom-worker.mjs",
     "sqlite-bloom-client.mjs",
     "sqlite-bloom-client.d.mts",
@@ -173,8 +174,7 @@ def page():
         for path in sorted((release.TOP / "sql/data").glob("*.txt"))
     }
     module = {path.name: path.read_text() for path in MODULE.glob("*.mjs")}
-    library = module["sqlite-bloom.mjs"]
-    error = re.search(r"^export class SqliteError.*$", library, re.M)[0]
+    common = module["sqlite-bloom-common.mjs"]
     parts = {
         "STYLE": (SOURCES / "page/style.css").read_text(),
         "RECIPES": script(json.dumps(recipes)),
@@ -184,13 +184,14 @@ def page():
             joined(
                 module["engine.mjs"],
                 "const createEngine = Module;",
-                library,
+                common,
+                module["sqlite-bloom.mjs"],
                 module["sqlite-bloom-worker.mjs"],
             )
         ),
         "SCRIPT": script(
             joined(
-                error,
+                common,
                 module["sqlite-bloom-client.mjs"],
                 *((SOURCES / "page" / name).read_text() for name in PAGE_SCRIPTS),
             )

@@ -4,7 +4,7 @@
 //     import { openInWorker } from "./sqlite-bloom-client.mjs";
 //     const database = await openInWorker();
 //     const [result] = await database.run("SELECT bloom_version()");
-import { SqliteError } from "./sqlite-bloom.mjs";
+import { SqliteError, expectCount, optionsOf } from "./sqlite-bloom-common.mjs";
 
 const ERRORS = { SqliteError, TypeError, RangeError };
 
@@ -12,15 +12,17 @@ const ERRORS = { SqliteError, TypeError, RangeError };
  * Opens a database in a worker of its own. The options are those of open(), and worker: a Worker
  * that runs sqlite-bloom-worker.mjs. Bundlers recognize the default by its exact spelling.
  */
-export async function openInWorker({
-  worker = new Worker(new URL("./sqlite-bloom-worker.mjs", import.meta.url), { type: "module" }),
-  ...options
-} = {}) {
+export async function openInWorker() {
+  const {
+    worker = new Worker(new URL("./sqlite-bloom-worker.mjs", import.meta.url), { type: "module" }),
+    ...options
+  } = optionsOf("openInWorker", arguments, 1);
   const database = new WorkerDatabase(worker);
   try {
-    const wasm = await options.wasm;
+    if (options.wasm !== undefined) options.wasm = await options.wasm;
     // A URL cannot be sent to a worker, but its text can.
-    await database.start({ ...options, wasm: wasm instanceof URL ? wasm.href : wasm });
+    if (options.wasm instanceof URL) options.wasm = options.wasm.href;
+    await database.start(options);
   } catch (error) {
     database.terminate();
     throw error;
@@ -55,7 +57,8 @@ export class WorkerDatabase {
   }
 
   /** As Database.run, but onProgress cannot stop it: terminate() does. */
-  run(sql, parameters = [], { onResult, onProgress, ...options } = {}) {
+  async run(sql, parameters = []) {
+    const { onResult, onProgress, ...options } = optionsOf("run", arguments, 3);
     const given = Object.entries({ onResult, onProgress }).filter(([, call]) => call !== undefined);
     const calls = given.map(([name]) => name);
     return this.#call(
@@ -66,7 +69,8 @@ export class WorkerDatabase {
   }
 
   /** As Database.save. */
-  save() {
+  async save() {
+    expectCount("save", arguments, 0);
     return this.#call("save", []);
   }
 

@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
 import { openInWorker as openInAnyWorker } from "./sqlite-bloom-client.mjs";
+import { optionsOf } from "./sqlite-bloom-common.mjs";
 import { open as openAny } from "./sqlite-bloom.mjs";
 
 export * from "./sqlite-bloom-client.mjs";
@@ -22,7 +23,13 @@ function nodeWorker() {
   return worker;
 }
 
-export const open = ({ wasm = wasmOfDisk(), ...options } = {}) => openAny({ wasm, ...options });
+export async function open() {
+  const { wasm = wasmOfDisk(), ...options } = optionsOf("open", arguments, 1);
+  return openAny({ wasm, ...options });
+}
 
-export const openInWorker = ({ wasm = wasmOfDisk(), worker = nodeWorker(), ...options } = {}) =>
-  openInAnyWorker({ wasm, worker, ...options });
+export async function openInWorker() {
+  const given = optionsOf("openInWorker", arguments, 1);
+  const { wasm = wasmOfDisk(), worker = nodeWorker(), ...options } = given;
+  return openInAnyWorker({ wasm, worker, ...options });
+}

@@ -18,6 +18,7 @@ export interface Result<Cell = Value> {
 }
 /** sqlite-bloom.wasm: its URL, its bytes, or the module made from them. */
 export type Wasm = string | URL | ArrayBuffer | ArrayBufferView | WebAssembly.Module;
+/** Leave out the options that you do not set: undefined is an error, and so is every other name. */
 export interface Options {
   /** Where sqlite-bloom.wasm is, if it is not beside the module; or a promise of it. */
   wasm?: Wasm | Promise<Wasm>;
@@ -45,9 +46,9 @@ export interface ReadOptions {
   maximumLength?: number;
 }
 export interface RunOptions<Cell = Value> extends ReadOptions {
-  /** Is called with each result as soon as its statement has ended. */
+  /** Is called with each result as soon as its statement has ended. It may not use a database. */
   onResult?: (result: Result<Cell>) => void;
-  /** Is called every few milliseconds; false ends the run with the error "interrupted". */
+  /** Likewise, every few milliseconds; false ends the run with the error "interrupted". */
   onProgress?: (progress: Progress) => unknown;
 }
 export interface CutOptions extends RunOptions<Value | CutValue> {
@@ -85,6 +86,10 @@ export declare class Statement {
   readonly columns: string[];
   /** All rows. One parameter too few or too many is a RangeError. */
   all(parameters?: Parameters, options?: ReadOptions): Value[][];
+  all(
+    parameters: Parameters,
+    options: Omit<CutOptions, "onResult" | "onProgress">,
+  ): (Value | CutValue)[][];
   /** The first row, or undefined. */
   get(parameters?: Parameters): Value[] | undefined;
   /** Frees it; closing the database does, too. */

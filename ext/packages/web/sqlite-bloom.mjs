@@ -10,6 +10,9 @@
 // number, beyond 2^53 as a BigInt; BLOB as a Uint8Array; NULL as null. sqlite-bloom.d.mts declares
 // all of it.
 import createEngine from "./engine.mjs";
+import { SqliteError, expectCount, isPlain, optionsOf, shown } from "./sqlite-bloom-common.mjs";
+
+export { SqliteError };
 
 const [OK, ROW, DONE] = [0, 100, 101];
 const [INTEGER, REAL, TEXT, BLOB] = [1, 2, 3, 4];
@@ -42,13 +45,9 @@ async function load(wasm = new URL("./sqlite-bloom.wasm", import.meta.url)) {
   if (engine._web_register() !== OK) throw new Error("bloom could not be registered");
 }
 
-/**
- * Opens a database in memory: an empty one, or one with the content of bytes, those of a database
- * file. files: an object of names and bytes, which SQL reads by readfile(name). wasm: where
- * sqlite-bloom.wasm is, if it is not beside this file: its URL, its bytes, a WebAssembly.Module
- * made from them, or a promise of one of these.
- */
-export async function open({ wasm, bytes, files = {} } = {}) {
+/** Opens a database in memory. Options: those of sqlite-bloom.d.mts. */
+export async function open() {
+  const { wasm, bytes, files = {} } = optionsOf("open", arguments, 1);
   loading ??= load(wasm).catch((error) => {
     loading = undefined; // the next call tries again
     throw error;
@@ -56,8 +55,6 @@ export async function open({ wasm, bytes, files = {} } = {}) {
   await loading;
   return new Database(bytes, files);
 }
-
-export class SqliteError extends Error {}
 
 let isGuarded = false; // whether a callback runs, in the middle of SQLite's work
 
@@ -74,12 +71,11 @@ function expectIdle() {
   if (isGuarded) throw new SqliteError("onResult and onProgress cannot use a database");
 }
 
-function bytesOf(value, what, wanted) {
+function bytesOf(value, what, wanted = "an ArrayBuffer or view of one") {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   if (ArrayBuffer.isView(value))
     return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  throw new TypeError(`${what}: ${wanted} is wanted, not ${kind}`);
+  throw new TypeError(`${what} is ${shown(value)}. Pass ${wanted}`);
 }
 
 // Bytes in memory that the caller frees, with a zero behind them.
@@ -91,15 +87,17 @@ function allocated(bytes, allocate = engine._malloc) {
   return start;
 }
 
-// A string as C has it, in memory that the caller frees.
-const allocatedText = (string) => allocated(new TextEncoder().encode(string));
+// SQL as C has it, in memory that the caller frees.
+function allocatedText(sql) {
+  if (typeof sql !== "string") throw new TypeError(`the SQL is ${shown(sql)}. Pass a string`);
+  return allocated(new TextEncoder().encode(sql));
+}
 
 // The number of values in an array of parameters, or in an object of named ones.
 function countOf(parameters) {
   if (Array.isArray(parameters)) return parameters.length;
-  const isPlain = typeof parameters === "object" && parameters !== null;
-  if (!isPlain || ![Object.prototype, null].includes(Object.getPrototypeOf(parameters)))
-    throw new TypeError("the parameters must be an array, or an object of named ones");
+  if (!isPlain(parameters))
+    throw new TypeError(`the parameters are ${shown(parameters)}. Pass an array or a plain object`);
   return Object.keys(parameters).length;
 }
 
@@ -108,10 +106,9 @@ export class Database {
   #statements = new Set(); // those that are open
 
   constructor(bytes, files) {
-    const readable = Object.entries(files).map(([name, content]) => [
-      name,
-      bytesOf(content, `files: ${name}`, "an ArrayBuffer or view of one"),
-    ]);
+    const readable = new Map();
+    for (const [name, content] of Object.entries(files))
+      readable.set(name, bytesOf(content, `the file ${name}`));
     const place = engine._malloc(4);
     const text = allocatedText(":memory:");
     const status = engine._sqlite3_open(text, place);
@@ -119,10 +116,10 @@ export class Database {
     engine._free(text);
     engine._free(place);
     this.#expect(status);
-    engine.files.set(this.#handle, new Map(readable));
+    engine.files.set(this.#handle, readable);
     if (bytes === undefined) return;
     try {
-      this.#fill(bytesOf(bytes, "bytes", "an ArrayBuffer or view of one"));
+      this.#fill(bytesOf(bytes));
     } catch (error) {
       this.close();
       throw error;
@@ -155,6 +152,7 @@ export class Database {
 
   /** The database as the bytes of a file, which open({ bytes }) and every SQLite read. */
   save() {
+    expectCount("save", arguments, 0);
     this.#expectOpen();
     const place = engine._malloc(8);
     const name = allocatedText("main");
@@ -170,6 +168,7 @@ export class Database {
 
   /** One statement, to be run many times; see Statement. */
   prepare(sql) {
+    expectCount("prepare", arguments, 1);
     this.#expectOpen();
     const start = allocatedText(sql);
     try {
@@ -195,24 +194,12 @@ export class Database {
   }
 
   /**
-   * Runs all statements of the SQL, and gives one { columns, rows, count } for each that has
-   * columns. With parameters (an array, or an object of named ones) it must be one statement, and
-   * take just these. Options:
-   * asText: values as SQLite writes them.
-   * maximumRows: so many rows of each result are kept; count tells how many there were.
-   * maximumCells: rows are kept until they have so many values.
-   * maximumLength: rows are kept until their TEXT and BLOB are so long together.
-   * longestValue: a longer TEXT or BLOB comes as { start, bytes }: so many bytes of it at most, and
-   * how many it has.
-   * onResult: is called with each result as soon as its statement has ended.
-   * onProgress: is called every few milliseconds with { statement, rows, inserted }: the number of
-   * the statement that runs, from 1; its rows so far; the rowid that was inserted last. When it
-   * returns false, the statement ends with the error "interrupted".
-   * Neither onResult nor onProgress may use a database.
-   * Without parameters, an SqliteError has a position: the index in the SQL of what is wrong, or if
-   * SQLite does not know it, of the place after the statement before.
+   * Runs all statements of the SQL, and returns { columns, rows, count } for each that has columns.
+   * With parameters it must be one statement. Options: RunOptions of sqlite-bloom.d.mts. Neither
+   * onResult nor onProgress may use a database.
    */
-  run(sql, parameters = [], { onResult, onProgress, ...options } = {}) {
+  run(sql, parameters = []) {
+    const { onResult, onProgress, ...options } = optionsOf("run", arguments, 3);
     this.#expectOpen();
     const results = [];
     const work = { statement: 0, rows: 0 };
@@ -300,11 +287,7 @@ export class Database {
   }
 }
 
-/**
- * A statement of a database. Parameters are an array, or an object of named ones (with or without
- * the sign before the name): numbers, BigInts of 64 bits, booleans, strings, null, and bytes (an
- * ArrayBuffer or a view of one). One too few or too many is an error.
- */
+/** A statement of a database. sqlite-bloom.d.mts says what can be bound. */
 export class Statement {
   #handle;
   #expect;
@@ -322,8 +305,8 @@ export class Statement {
   }
 
   /** All rows, each an array of values; options: those of Database.run but its functions. */
-  all(parameters = [], options = {}) {
-    return this.result(parameters, options).rows;
+  all(parameters = []) {
+    return this.result(parameters, optionsOf("all", arguments, 2)).rows;
   }
 
   /** { columns, rows, count }; work.rows counts the rows meanwhile. */
@@ -346,6 +329,7 @@ export class Statement {
 
   /** The first row, or undefined. */
   get(parameters = []) {
+    expectCount("get", arguments, 1);
     let row;
     this.#step(parameters, () => {
       row = this.columns.map((_, i) => this.#value(i));
@@ -411,11 +395,11 @@ export class Statement {
       throw new RangeError(
         `${wanted} parameter${wanted === 1 ? " is" : "s are"} wanted, ${given || "none"} given`,
       );
-    values.forEach((value, i) => {
+    for (const [i, value] of values.entries()) {
       if (value === undefined)
-        throw new TypeError(`parameter ${i + 1} is undefined; NULL is written null`);
+        throw new TypeError(`parameter ${i + 1} is undefined. Pass null for NULL`);
       this.#expect(this.#bindOne(i + 1, value));
-    });
+    }
   }
 
   /** The name of a parameter with its sign; null for ? alone. */

@@ -28,9 +28,13 @@ module SqliteBloom
 
   # Loads the functions and tables into a SQLite3::Database.
   def self.load(database)
+    unless database.respond_to?(:load_extension)
+      raise TypeError, "SqliteBloom.load: the database is #{database.inspect[0, 60]}. Pass a " \
+                       "SQLite3::Database"
+    end
     database.enable_load_extension(true)
     database.load_extension(loadable_path)
   ensure
-    database.enable_load_extension(false)
+    database.enable_load_extension(false) if database.respond_to?(:enable_load_extension)
   end
 end

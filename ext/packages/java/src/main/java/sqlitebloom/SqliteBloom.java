@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.Locale;
+import java.util.Objects;
 import org.sqlite.SQLiteConfig;
 
 /**
@@ -50,6 +51,8 @@ public final class SqliteBloom {
      *     off on it, when there is no library for this platform, or when SQLite refuses it
      */
     public static void load(Connection connection) throws SQLException {
+        Objects.requireNonNull(connection, "SqliteBloom.load: the connection is null. Pass an open "
+            + "connection of sqlite-jdbc");
         String product = connection.getMetaData().getDatabaseProductName();
         if (!"SQLite".equals(product))
             throw new SQLException("sqlite-bloom: a connection to SQLite is expected, not to "
@@ -76,9 +79,14 @@ public final class SqliteBloom {
      * {@link #LIBRARY_PROPERTY} names another, as where that folder admits no programs.
      *
      * @return its path
-     * @throws SQLException when there is none for this platform, or it cannot be written
+     * @throws SQLException when there is none for this platform, when it cannot be written, or when
+     *     another system property begins with {@code sqlitebloom.}
      */
     public static synchronized Path libraryPath() throws SQLException {
+        for (String name : System.getProperties().stringPropertyNames())
+            if (name.startsWith("sqlitebloom.") && !name.equals(LIBRARY_PROPERTY))
+                throw new SQLException("sqlite-bloom: there is no system property " + name
+                    + ". Set " + LIBRARY_PROPERTY);
         String given = System.getProperty(LIBRARY_PROPERTY);
         if (given != null)
             return Paths.get(given);
