@@ -57,8 +57,7 @@ SELECT length(filter) AS "counting bytes", length(f) AS "bytes shipped",
   FROM live, shipped;
 
 -- 4. When the list has more entries than the table was made for, the table grows. So make the table
--- again now and then, with a larger capacity. The triggers stay. Do not use 'add_all' for that: it
--- counts each key once, but the list may have a URL in two spellings.
+-- again now and then, with a larger capacity. The triggers stay.
 INSERT OR IGNORE INTO blocklist SELECT printf('http://worse%d.example/', value), '2026-11-02'
   FROM generate_series(1, 1500);
 SELECT json_array_length(info, '$.layers') AS layers FROM live;

@@ -70,7 +70,7 @@ SELECT (SELECT count(*) FROM users) AS users, json_extract(info,
   FROM guard;
 BEGIN;
 INSERT INTO guard(guard) VALUES ('clear');
-INSERT INTO guard(guard, key) SELECT 'add_all', bloom_hashes(name) FROM users;
+INSERT INTO guard(key) SELECT name FROM users;
 COMMIT;
 .print
 SELECT (SELECT count(*) FROM users) AS users, json_extract(info,

@@ -8,8 +8,18 @@
 #include <assert.h>
 #include <string.h>
 
-/* Limits, which a build may set. A chunk has room for an eighth of what its partition holds, so
- * that an eighth is wasted at most; from 256 bytes, which serve small groups, to 4 KiB. */
+/* Limits, which a build may set. A set of more keys than that is partitioned. With fewer, one
+ * partition with its table (64 KiB) is in cache anyway. While there are fewer distinct keys, the
+ * set holds about that many at most. */
+#ifndef BLOOM_KEY_SET_UNPARTITIONED
+#define BLOOM_KEY_SET_UNPARTITIONED 4096
+#endif
+/* That many upper bits of its first word choose the partition of a key. */
+#ifndef BLOOM_KEY_SET_PARTITION_BITS
+#define BLOOM_KEY_SET_PARTITION_BITS 9
+#endif
+/* A chunk has room for an eighth of what its partition holds, so that an eighth is wasted at most;
+ * from 256 bytes, which serve small groups, to 4 KiB. */
 #ifndef BLOOM_KEY_CHUNK_SHARE
 #define BLOOM_KEY_CHUNK_SHARE 8
 #endif
@@ -19,7 +29,9 @@
 #ifndef BLOOM_KEY_CHUNK_WORDS_MOST
 #define BLOOM_KEY_CHUNK_WORDS_MOST 510
 #endif
-/* The settle factor where none is given. */
+/* A partition is searched for duplicates whenever it has grown to this factor times its size after
+ * the last search. So repeated keys cost at most this factor in memory, and distinct ones a third
+ * more time. */
 #ifndef BLOOM_SETTLE_FACTOR
 #define BLOOM_SETTLE_FACTOR 4
 #endif
@@ -47,10 +59,6 @@ struct bloom_key_chunk {
     uint32_t room;
     uint64_t values[];
 };
-
-static unsigned settle_factor(const struct bloom_key_set *set) {
-    return set->settle_factor > 0 ? set->settle_factor : BLOOM_SETTLE_FACTOR;
-}
 
 static bool append(struct bloom_key_set *set, struct bloom_key_partition *partition,
                    const uint64_t *value) {
@@ -218,7 +226,7 @@ static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partit
     set->steps += ordered.steps;
     release_chunks(set, partition->last->next);
     partition->last->next = NULL;
-    partition->settle_at = partition->keys * settle_factor(set);
+    partition->settle_at = partition->keys * BLOOM_SETTLE_FACTOR;
     return true;
 }
 
@@ -237,7 +245,7 @@ static bool key_set_split(struct bloom_key_set *set) {
     set->one = (struct bloom_key_partition){0};
     for (unsigned i = 0; i < PARTITIONS; i++)
         set->partitions[i].settle_at =
-            BLOOM_KEY_SET_UNPARTITIONED / PARTITIONS * settle_factor(set);
+            BLOOM_KEY_SET_UNPARTITIONED / PARTITIONS * BLOOM_SETTLE_FACTOR;
     for (struct bloom_key_chunk *chunk = all.first; chunk != NULL; chunk = chunk->next)
         for (uint32_t i = 0; i < chunk->words; i += width)
             if (!append(set, partition_of(set, chunk->values[i]), chunk->values + i)) {
@@ -270,14 +278,6 @@ bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words) {
 
 static size_t partition_count(const struct bloom_key_set *set) {
     return set->partitions ? PARTITIONS : 1;
-}
-
-uint64_t bloom_key_set_size(const struct bloom_key_set *set) {
-    const struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
-    uint64_t keys = 0;
-    for (size_t i = 0; i < partition_count(set); i++)
-        keys += partitions[i].keys;
-    return keys;
 }
 
 bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,

@@ -13,17 +13,6 @@
 #include "base/memory.h"
 #include "filter/layout.h"
 
-/* Limits, which a build may set. A set of more keys than that is partitioned. With fewer, one
- * partition with its table (64 KiB) is in cache anyway. While there are fewer distinct keys, the
- * set holds about that many at most. */
-#ifndef BLOOM_KEY_SET_UNPARTITIONED
-#define BLOOM_KEY_SET_UNPARTITIONED 4096
-#endif
-/* That many upper bits of its first word choose the partition of a key. */
-#ifndef BLOOM_KEY_SET_PARTITION_BITS
-#define BLOOM_KEY_SET_PARTITION_BITS 9
-#endif
-
 struct bloom_key_chunk;
 
 struct bloom_key_partition {
@@ -37,10 +26,6 @@ struct bloom_key_partition {
 struct bloom_key_set {
     const struct bloom_layout *layout;
     const struct bloom_memory *memory;
-    /* A partition is searched for duplicates whenever it has grown to this factor times its size
-     * after the last search. So repeated keys cost at most this factor in memory, and distinct ones
-     * 1 / (factor - 1) more time. 0 means 4. */
-    unsigned settle_factor;
     /* Called about every millisecond while a set is settled or built. Returning true ends the work.
      * May be NULL. */
     bool (*interrupted)(void *argument);
@@ -61,12 +46,8 @@ bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words);
 /* Drops all duplicates and sets *keys to the number of distinct keys. */
 enum bloom_built bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys);
 
-/* Returns the number of keys, including duplicates that were not dropped yet. */
-uint64_t bloom_key_set_size(const struct bloom_key_set *set);
-
-/* Calls visit with the words of all keys, hash_words for each, count keys at a time. As far as the
- * set is partitioned, they ascend by the upper bits of their first word. Returns false when
- * interrupted. */
+/* Calls visit with the words of all keys, hash_words for each, count keys at a time. Returns false
+ * when interrupted. */
 bool bloom_key_set_each(const struct bloom_key_set *set,
                         void (*visit)(void *argument, const uint64_t *words, size_t count),
                         void *argument);
@@ -82,18 +63,5 @@ enum bloom_built bloom_key_set_build(const struct bloom_key_set *set, struct blo
 
 /* Releases all memory and leaves the set empty. */
 void bloom_key_set_clear(struct bloom_key_set *set);
-
-/* hashes.c: a set of hashes, which the command 'add_all' of a filter table adds. It is made of the
- * keys of a query and sorted once, so that a table can be filled chunk by chunk. */
-struct bloom_hashes {
-    uint64_t *hashes; /* ascending; the owner releases them to the memory of the key set */
-    uint64_t count;
-    struct bloom_keying keying;
-    unsigned affinities; /* of columns that hash these keys alike: bits 1u << affinity */
-};
-
-/* Makes the hashes of a set of keys, which need not be settled. On failure, and when the set is
- * empty, hashes->hashes is NULL. */
-enum bloom_built bloom_hashes_sort(struct bloom_hashes *hashes, const struct bloom_key_set *keys);
 
 #endif

@@ -142,13 +142,6 @@ static void append_keying(bloom_problem problem, const struct bloom_keying *a,
         append_difference(problem, "two salts");
 }
 
-bool bloom_keying_same(const struct bloom_keying *a, const struct bloom_keying *b,
-                       bloom_problem problem) {
-    problem[0] = '\0';
-    append_keying(problem, a, b);
-    return problem[0] == '\0';
-}
-
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
                       bloom_problem problem) {
     problem[0] = '\0';

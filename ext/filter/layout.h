@@ -237,11 +237,6 @@ struct bloom_estimate bloom_estimate_tally(const struct bloom_shape *shape,
 /* Returns the average number of ones of such a filter for this many distinct keys. */
 double bloom_expected_ones(const struct bloom_shape *shape, double keys);
 
-/* Returns true when two keyings are equal. Otherwise problem lists the differences, but never a
- * salt. */
-bool bloom_keying_same(const struct bloom_keying *a, const struct bloom_keying *b,
-                       bloom_problem problem);
-
 /* Returns false for a k that was forged to cost time: no system that makes many hashes makes more
  * of them than bits. */
 static inline bool bloom_shape_probes_fit(const struct bloom_shape *shape) {
@@ -254,7 +249,7 @@ static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
 }
 
 /* Returns true when two shapes are equal, so that their payloads can be merged. Otherwise problem
- * lists the differences. */
+ * lists the differences, but never a salt. */
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
                       bloom_problem problem);
 

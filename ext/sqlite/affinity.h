@@ -50,18 +50,4 @@ void bloom_kept_key_shrink(struct bloom_kept_key *kept);
 /* Frees all memory. */
 void bloom_kept_key_free(struct bloom_kept_key *kept);
 
-/* hashes.c: how a filter table hashes its keys. */
-struct bloom_table_keys {
-    const char *table; /* its name, for messages */
-    enum bloom_key_type type;
-    const struct bloom_keying *keying;
-};
-
-/* Returns the set that a value points to, if it was made for such a table. The set lives as long as
- * the value. Otherwise returns NULL, with a message from sqlite3_malloc that becomes the caller's;
- * *message is NULL if there was no memory for it. */
-const struct bloom_hashes *bloom_hashes_for_table(sqlite3 *database, sqlite3_value *value,
-                                                  const struct bloom_table_keys *keys,
-                                                  char **message);
-
 #endif

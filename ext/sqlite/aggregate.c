@@ -7,13 +7,21 @@
 
 #include "filter/builder.h"
 
+#include <string.h>
+
 /* What n was in the first row of a group. */
 enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_FILTER };
+
+/* The options of the first row, which the other rows mostly repeat. */
+struct kept_options {
+    int length; /* -1: not kept, because they are no text or long */
+    char text[120];
+};
 
 struct build {
     enum size_source source;
     bool failed; /* an error has been reported: the final step has only to clean up */
-    struct bloom_kept_options options;
+    struct kept_options options;
     struct bloom_builder builder;
 };
 
@@ -58,6 +66,27 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     }
 }
 
+/* Keeps a value as the options of the first row. */
+static void keep_options(struct kept_options *kept, sqlite3_value *value) {
+    const uint8_t *text;
+    uint64_t length;
+    kept->length = -1;
+    if (sqlite3_value_type(value) != SQLITE_TEXT || !bloom_sql_text(value, &text, &length) ||
+        length > sizeof kept->text)
+        return;
+    memcpy(kept->text, text, (size_t)length);
+    kept->length = (int)length;
+}
+
+/* Returns true if a value is the same text. If not, the options may still mean the same. */
+static bool are_kept(const struct kept_options *kept, sqlite3_value *value) {
+    const uint8_t *text;
+    uint64_t length;
+    return kept->length >= 0 && sqlite3_value_type(value) == SQLITE_TEXT &&
+           bloom_sql_text(value, &text, &length) && length == (uint64_t)kept->length &&
+           memcmp(text, kept->text, (size_t)length) == 0;
+}
+
 /* Begins the filter. Returns false after failing the function. */
 static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments,
                   struct build *build) {
@@ -74,7 +103,7 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
         return false;
     }
     if (count > 3)
-        bloom_kept_options_keep(&build->options, arguments[3]);
+        keep_options(&build->options, arguments[3]);
     build->source = source;
     return true;
 }
@@ -84,8 +113,7 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
 static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
                          const struct build *build) {
     const struct bloom_shape *first = &build->builder.shape;
-    if (source == SIZE_FROM_FILTER ||
-        (count > 3 && !bloom_kept_options_are(&build->options, arguments[3])))
+    if (source == SIZE_FROM_FILTER || (count > 3 && !are_kept(&build->options, arguments[3])))
         return false;
     if (source == SIZE_FROM_NUMBER &&
         (sqlite3_value_type(arguments[1]) != SQLITE_INTEGER ||

@@ -161,25 +161,6 @@ bool bloom_sql_text_argument(sqlite3_context *context, sqlite3_value *value,
     return read;
 }
 
-void bloom_kept_options_keep(struct bloom_kept_options *kept, sqlite3_value *value) {
-    const uint8_t *text;
-    uint64_t length;
-    kept->length = -1;
-    if (sqlite3_value_type(value) != SQLITE_TEXT || !bloom_sql_text(value, &text, &length) ||
-        length > sizeof kept->text)
-        return;
-    memcpy(kept->text, text, (size_t)length);
-    kept->length = (int)length;
-}
-
-bool bloom_kept_options_are(const struct bloom_kept_options *kept, sqlite3_value *value) {
-    const uint8_t *text;
-    uint64_t length;
-    return kept->length >= 0 && sqlite3_value_type(value) == SQLITE_TEXT &&
-           bloom_sql_text(value, &text, &length) && length == (uint64_t)kept->length &&
-           memcmp(text, kept->text, (size_t)length) == 0;
-}
-
 /* Reads p. An exact layout has no p: it must be left out or NULL, and becomes 0. */
 static bool read_rate(sqlite3_context *context, const struct bloom_layout *layout,
                       sqlite3_value *value, double *rate) {
@@ -270,8 +251,9 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
     return false;
 }
 
-bool bloom_sql_skip_key(sqlite3_context *context, int position, sqlite3_value *value,
-                        const struct bloom_shape *shape, enum bloom_key_kind kind) {
+/* Returns true if a value that has no key is NULL, or else fails the function. */
+static bool skip_key(sqlite3_context *context, int position, sqlite3_value *value,
+                     const struct bloom_shape *shape, enum bloom_key_kind kind) {
     const struct bloom_layout *layout = shape->layout;
     char found[BLOOM_WORDS_SIZE];
     if (kind == BLOOM_KEY_NULL)
@@ -296,7 +278,7 @@ bool bloom_sql_key_to_add(sqlite3_context *context, int position, sqlite3_value 
     enum bloom_key_kind kind = bloom_sql_key(value, shape, words);
     *adds = kind == BLOOM_KEY;
     if (!*adds)
-        return bloom_sql_skip_key(context, position, value, shape, kind);
+        return skip_key(context, position, value, shape, kind);
     if (bloom_shape_has_room(shape, words, problem))
         return true;
     bloom_sql_error(context, "argument %d %s", position, problem);

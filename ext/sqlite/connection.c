@@ -4,7 +4,7 @@
  * of pins and functions in any order, and some of them late. */
 #include "sqlite/pins.h"
 
-char bloom_pin_type[40], bloom_hashes_type[40];
+char bloom_pin_type[40];
 
 static struct bloom_connection *connections; /* guarded by the lock */
 
@@ -13,7 +13,6 @@ struct bloom_connection *bloom_connection_open(sqlite3 *database) {
     if (bloom_pin_type[0] == '\0') { /* an address in it tells the copies of the extension apart */
         const void *address = &connections;
         sqlite3_snprintf(sizeof bloom_pin_type, bloom_pin_type, "bloom_filter %p", address);
-        sqlite3_snprintf(sizeof bloom_hashes_type, bloom_hashes_type, "bloom_hashes %p", address);
     }
     struct bloom_connection *connection = connections;
     while (connection != NULL && connection->database != database)

@@ -107,22 +107,6 @@ bool bloom_sql_key_to_add(sqlite3_context *context, int position, sqlite3_value 
                           const struct bloom_shape *shape, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
                           bool *adds);
 
-/* Returns true if a value that has no key is NULL, or else fails the function. */
-bool bloom_sql_skip_key(sqlite3_context *context, int position, sqlite3_value *value,
-                        const struct bloom_shape *shape, enum bloom_key_kind kind);
-
-/* The options of the first row of an aggregate, which the other rows mostly repeat. */
-struct bloom_kept_options {
-    int length; /* -1: not kept, because they are no text or long */
-    char text[120];
-};
-
-/* Keeps a value as the options of the first row. */
-void bloom_kept_options_keep(struct bloom_kept_options *kept, sqlite3_value *value);
-
-/* Returns true if a value is the same text. If not, the options may still mean the same. */
-bool bloom_kept_options_are(const struct bloom_kept_options *kept, sqlite3_value *value);
-
 /* --- Lengths and results --- */
 
 /* Returns how many bytes a value of this connection may have. */
@@ -145,10 +129,9 @@ bloom_sql_call bloom_sql_new, bloom_sql_new_bits, bloom_sql_size, bloom_sql_add,
 /* exchange.c, rows/url.c */
 bloom_sql_call bloom_sql_import, bloom_sql_export, bloom_sql_url;
 
-/* merge.c, aggregate.c, hashes.c */
+/* merge.c, aggregate.c */
 bloom_sql_call bloom_sql_union, bloom_sql_intersect;
-bloom_sql_call bloom_sql_union_agg_step, bloom_sql_intersect_agg_step, bloom_sql_agg_step,
-    bloom_sql_hashes_step;
-bloom_sql_end bloom_sql_merge_final, bloom_sql_agg_final, bloom_sql_hashes_final;
+bloom_sql_call bloom_sql_union_agg_step, bloom_sql_intersect_agg_step, bloom_sql_agg_step;
+bloom_sql_end bloom_sql_merge_final, bloom_sql_agg_final;
 
 #endif

@@ -1,4 +1,4 @@
-/* Pinned filters and sets of hashes: pointer values that are looked up before they are followed.
+/* Pinned filters: pointer values that are looked up before they are followed.
  *
  * SQLite copies a pointer value without its ownership (sqlite3_result_value, so nullif, iif, min,
  * max, lag and more). So a function may be given a copy of a pointer whose pin is gone and whose
@@ -28,7 +28,6 @@ struct bloom_pin {
     struct bloom_connection *connection;
     struct bloom_pin *next; /* in its bucket */
     struct bloom_stored filter;
-    struct bloom_hashes hashes; /* or this, by the type of its pointer */
 };
 
 /* Serial numbers fall into the buckets in turn, and a statement has few pins at a time. A build may
@@ -62,14 +61,13 @@ static void release_pin(void *pointer) {
     bloom_unlock();
     if (dead) {
         struct bloom_connection *connection = pin->connection;
-        sqlite3_free(pin->hashes.hashes);
         sqlite3_free(pin);
         bloom_connection_close(connection);
     }
 }
 
 /* Makes a new pin alive, and the function's result. */
-static void result_pin(sqlite3_context *context, struct bloom_pin *pin, const char *type) {
+static void result_pin(sqlite3_context *context, struct bloom_pin *pin) {
     const struct bloom_registration *registration = sqlite3_user_data(context);
     pin->connection = bloom_connection_keep(registration->connection);
     pin->references = 1;
@@ -81,7 +79,7 @@ static void result_pin(sqlite3_context *context, struct bloom_pin *pin, const ch
     pin->next = living[pin->number % BLOOM_PIN_BUCKETS];
     living[pin->number % BLOOM_PIN_BUCKETS] = pin;
     bloom_unlock();
-    sqlite3_result_pointer(context, (void *)pin->number, type, release_pin);
+    sqlite3_result_pointer(context, (void *)pin->number, bloom_pin_type, release_pin);
 }
 
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {
@@ -103,27 +101,14 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
     }
     pin->filter = *filter;
     pin->filter.bytes = bytes;
-    pin->hashes = (struct bloom_hashes){.hashes = NULL};
-    result_pin(context, pin, bloom_pin_type);
-}
-
-void bloom_sql_result_hashes(sqlite3_context *context, const struct bloom_hashes *hashes) {
-    struct bloom_pin *pin = sqlite3_malloc(sizeof *pin);
-    if (pin == NULL) {
-        sqlite3_free(hashes->hashes);
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    *pin = (struct bloom_pin){.hashes = *hashes};
-    result_pin(context, pin, bloom_hashes_type);
+    result_pin(context, pin);
 }
 
 /* Returns the living pin of this connection that a value is, with one more reference if `keeps`;
  * NULL if there is none. Without a reference it lives as long as the value, and so until the call
  * that was given the value returns. */
-static struct bloom_pin *find_pin(const sqlite3 *database, sqlite3_value *value, const char *type,
-                                  bool keeps) {
-    const uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, type);
+static struct bloom_pin *find_pin(const sqlite3 *database, sqlite3_value *value, bool keeps) {
+    const uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
     if (number == 0)
         return NULL;
     bloom_lock();
@@ -137,7 +122,7 @@ static struct bloom_pin *find_pin(const sqlite3 *database, sqlite3_value *value,
 }
 
 struct bloom_kept_pin bloom_pin_keep(sqlite3 *database, sqlite3_value *value) {
-    const struct bloom_pin *pin = find_pin(database, value, bloom_pin_type, true);
+    const struct bloom_pin *pin = find_pin(database, value, true);
     return pin != NULL ? (struct bloom_kept_pin){pin->number, &pin->filter}
                        : (struct bloom_kept_pin){0, NULL};
 }
@@ -153,19 +138,14 @@ bool bloom_sql_is_null(sqlite3_value *value) {
 }
 
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value) {
-    const struct bloom_pin *pin = find_pin(database, value, bloom_pin_type, false);
+    const struct bloom_pin *pin = find_pin(database, value, false);
     return pin != NULL ? &pin->filter : NULL;
-}
-
-const struct bloom_hashes *bloom_sql_pinned_hashes(sqlite3 *database, sqlite3_value *value) {
-    const struct bloom_pin *pin = find_pin(database, value, bloom_hashes_type, false);
-    return pin != NULL ? &pin->hashes : NULL;
 }
 
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
                                               sqlite3_value *value) {
     const struct bloom_connection *connection = registration->connection;
-    const struct bloom_pin *pin = find_pin(connection->database, value, bloom_pin_type, false);
+    const struct bloom_pin *pin = find_pin(connection->database, value, false);
     if (pin == NULL)
         return NULL;
     registration->recent_pin =

@@ -1,27 +1,18 @@
-/* Pinned filters and sets of hashes: pointer values, which are never followed before they are found
- * alive. */
+/* Pinned filters: pointer values, which are never followed before they are found alive. */
 #ifndef BLOOM_SQLITE_PINS_H
 #define BLOOM_SQLITE_PINS_H
 
-#include "filter/key_set.h"
 #include "sqlite/connection.h"
 
-/* The types of both as pointer values. They are fixed once the first connection is open. */
-extern char bloom_pin_type[40], bloom_hashes_type[40];
+/* Their type as pointer values. It is fixed once the first connection is open. */
+extern char bloom_pin_type[40];
 
 /* Copies the filter, and makes a pin of the copy the function's result. */
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
 
-/* Makes a set of hashes the function's result. Takes over the memory of the set, which is from
- * sqlite3_malloc64, even on failure. */
-void bloom_sql_result_hashes(sqlite3_context *context, const struct bloom_hashes *hashes);
-
 /* Returns the filter of the living pin that a value is, until the running function or method
  * returns; NULL if it is no living pin of this connection. */
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value);
-
-/* Returns the set of hashes that a value points to, likewise. */
-const struct bloom_hashes *bloom_sql_pinned_hashes(sqlite3 *database, sqlite3_value *value);
 
 /* Returns true if a value is NULL, and not a pin, alive or gone, which looks like NULL. */
 bool bloom_sql_is_null(sqlite3_value *value);

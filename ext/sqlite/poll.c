@@ -8,31 +8,23 @@
 
 #include <string.h>
 
-int bloom_poll(sqlite3 *database, sqlite3_stmt **statement) {
+int bloom_poll(sqlite3 *database) {
     static const char SQL[] = "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c "
                               "LIMIT 60) SELECT i FROM c";
-    int code = SQLITE_OK;
-    if (*statement == NULL)
-        code = sqlite3_prepare_v2(database, SQL, -1, statement, NULL);
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(database, SQL, -1, &statement, NULL);
     if (code == SQLITE_OK) {
-        while (sqlite3_step(*statement) == SQLITE_ROW)
+        while (sqlite3_step(statement) == SQLITE_ROW)
             continue;
-        code = sqlite3_reset(*statement);
+        code = sqlite3_finalize(statement);
     }
     /* An authorizer or a limit may forbid this statement, which is no reason to end. */
     return code == SQLITE_INTERRUPT || code == SQLITE_NOMEM ? code : SQLITE_OK;
 }
 
-int bloom_poll_once(sqlite3 *database) {
-    sqlite3_stmt *statement = NULL;
-    int code = bloom_poll(database, &statement);
-    sqlite3_finalize(statement);
-    return code;
-}
-
 bool bloom_poller_ends(void *argument) {
     struct bloom_poller *poller = argument;
-    poller->code = bloom_poll_once(poller->database);
+    poller->code = bloom_poll(poller->database);
     return poller->code != SQLITE_OK;
 }
 
@@ -52,7 +44,7 @@ bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *u
     if (*unpolled < BLOOM_SQL_STRETCH) /* a millisecond's work or so */
         return false;
     *unpolled = 0;
-    int code = bloom_poll_once(sqlite3_context_db_handle(context));
+    int code = bloom_poll(sqlite3_context_db_handle(context));
     if (code == SQLITE_OK)
         return false;
     sqlite3_result_error_code(context, code);

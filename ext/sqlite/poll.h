@@ -14,11 +14,8 @@
 static_assert(BLOOM_SQL_STRETCH % BLOOM_BLOCK_BYTES_MAXIMUM == 0, "a stretch of whole blocks");
 
 /* Returns SQLITE_INTERRUPT or SQLITE_NOMEM if the running statement is to end, otherwise SQLITE_OK.
- * Takes 10 to 20 us. *statement is NULL at the first call, and the caller's to finalize. */
-int bloom_poll(sqlite3 *database, sqlite3_stmt **statement);
-
-/* The same for a single poll. */
-int bloom_poll_once(sqlite3 *database);
+ * Takes 10 to 20 us. */
+int bloom_poll(sqlite3 *database);
 
 /* A poll as the callback of a key set; code is what ended it. */
 struct bloom_poller {
@@ -36,7 +33,7 @@ bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *u
 static inline int bloom_poll_stretch(sqlite3 *database, uint64_t done, uint64_t length,
                                      size_t *stretch) {
     *stretch = length - done < BLOOM_SQL_STRETCH ? (size_t)(length - done) : BLOOM_SQL_STRETCH;
-    return done > 0 ? bloom_poll_once(database) : SQLITE_OK;
+    return done > 0 ? bloom_poll(database) : SQLITE_OK;
 }
 
 /* As memcpy, in stretches. Unless it returns SQLITE_OK, the work is not done. */

@@ -41,6 +41,14 @@ int bloom_keys_check(struct bloom_chunks *chunks, const uint64_t *words, unsigne
     return code;
 }
 
+/* Keeps the message for a key that growth=error refuses. */
+static int refuse_key(struct bloom_chunks *chunks) {
+    return bloom_database_fail(chunks->database, SQLITE_ERROR,
+                               "the table is full: it was made for %llu keys, and growth=error "
+                               "refuses more. Make one with a larger capacity",
+                               (sqlite3_uint64)chunks->growth.capacity);
+}
+
 /* Opens the block that decides about a key: where it is found, or the first whose chunk is open. */
 static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
                      struct bloom_change *change, bool *found) {
@@ -55,15 +63,8 @@ static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
         if (*found || !change->head.closed)
             return code;
         if (chunks->growth.mode == BLOOM_GROWTH_ERROR)
-            return bloom_change_close(change, bloom_keys_refuse(chunks));
+            return bloom_change_close(change, refuse_key(chunks));
     }
-}
-
-int bloom_keys_refuse(struct bloom_chunks *chunks) {
-    return bloom_database_fail(chunks->database, SQLITE_ERROR,
-                               "the table is full: it was made for %llu keys, and growth=error "
-                               "refuses more. Make one with a larger capacity",
-                               (sqlite3_uint64)chunks->growth.capacity);
 }
 
 /* Counts of a damaged chunk may be anything, and of counters that were full more keys may be

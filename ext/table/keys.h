@@ -10,7 +10,6 @@
 #ifndef BLOOM_TABLE_KEYS_H
 #define BLOOM_TABLE_KEYS_H
 
-#include "filter/key_set.h"
 #include "table/chunks.h"
 
 /* Sets *found to whether any of `count` keys is probably in. The words of each key follow those of
@@ -29,12 +28,5 @@ int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool agai
 
 /* Takes one count of a key away, unless it is certainly not in. The layout must count. */
 int bloom_keys_remove(struct bloom_chunks *chunks, const uint64_t *words);
-
-/* bulk.c: adds all hashes of a set as plain INSERTs of their keys would. With growth=error the set
- * is added whole or not at all. */
-int bloom_keys_add_all(struct bloom_chunks *chunks, const struct bloom_hashes *set);
-
-/* Keeps the message for a key that growth=error refuses. */
-int bloom_keys_refuse(struct bloom_chunks *chunks);
 
 #endif

@@ -266,7 +266,7 @@ static int merge_blocks(struct bloom_chunks *chunks, uint8_t *payload, const uin
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
             "made for %!.3g. Merge into a table with a larger capacity, or with growth=off%s",
             after.rate, shape->rate,
-            chunks->growth.mode == BLOOM_GROWTH_ON ? ", or use the command add_all, which grows"
+            chunks->growth.mode == BLOOM_GROWTH_ON ? ", or add its keys with INSERT ... SELECT"
                                                    : "");
     uint64_t at = 0;
     for (uint64_t number = 0; number < layer->chunks && code == SQLITE_OK; number++) {
@@ -289,12 +289,11 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
     if (!bloom_shape_same(&bloom_chunks_layer(chunks, 0)->shape, &filter->shape, problem))
         return bloom_database_fail(chunks->database, SQLITE_ERROR,
                                    "the filter differs from the table's first layer (table and "
-                                   "filter: %s). Add its keys with the command add_all, which "
-                                   "takes any number",
+                                   "filter: %s). Add its keys with INSERT ... SELECT",
                                    problem);
     int code = collect(chunks, true,
                        "keys are in a further layer, so no filter can be merged. Add its keys with "
-                       "the command add_all",
+                       "INSERT ... SELECT",
                        &shape, &bytes);
     if (code != SQLITE_OK)
         return code;

@@ -14,8 +14,8 @@
  *      an error, because keys cannot be listed.
  *   3. INSERT adds a key. With OR IGNORE, a key that is probably in already is ignored, so
  *      changes() shows which keys were new. Otherwise a layout that counts counts it once more.
- *   4. INSERT of a command runs it: 'add' with a key, 'add_all' with a set of hashes, 'merge' with
- *      a filter as the key, 'clear', 'rotate'.
+ *   4. INSERT of a command runs it: 'add' with a key, 'merge' with a filter as the key, 'clear',
+ *      'rotate'.
  *   5. DELETE removes one count of a key where the layout counts. Otherwise it is an error, and so
  *      is every UPDATE.
  */
@@ -494,14 +494,6 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 
 /* Changes */
 
-/* A set of hashes where a key or a filter belongs would count as NULL, which adds nothing. */
-static int refuse_set(struct table *table) {
-    return table_error(table,
-                       "the key is a set of hashes. Add it with the command add_all, as in INSERT "
-                       "INTO %s(%s, key) SELECT 'add_all', bloom_hashes(key) FROM ...",
-                       table->database->name, table->database->name);
-}
-
 /* With ignore a key that is in is ignored, and so is what is no key. */
 static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -516,8 +508,6 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
                    ? SQLITE_NOMEM
                    : table_error(table, "%s is not a URL. " BLOOM_NO_KEY_ADVICE, found_words);
     case BLOOM_KEY_NULL:
-        if (bloom_sql_pinned_hashes(table->database->connection, value) != NULL)
-            return refuse_set(table);
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:
         break;
@@ -527,26 +517,9 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     return code == SQLITE_OK && found && ignore ? SQLITE_CONSTRAINT : code;
 }
 
-static int run_add_all(struct table *table, sqlite3_value *argument) {
-    const struct bloom_table_keys keys = {table->database->name, table->key_type,
-                                          &table->key_shape.keying};
-    char *message;
-    const struct bloom_hashes *set =
-        bloom_hashes_for_table(table->database->connection, argument, &keys, &message);
-    if (set != NULL)
-        return bloom_keys_add_all(&table->chunks, set);
-    if (message == NULL)
-        return SQLITE_NOMEM;
-    int code = table_error(table, "%s", message);
-    sqlite3_free(message);
-    return code;
-}
-
 static int run_merge(struct table *table, sqlite3_value *argument) {
     struct bloom_stored filter;
     char problem[BLOOM_PROBLEM_SIZE];
-    if (bloom_sql_pinned_hashes(table->database->connection, argument) != NULL)
-        return refuse_set(table);
     switch (bloom_sql_stored(table->database->connection, argument, &filter, problem)) {
     case BLOOM_STORED:
         return bloom_maintain_merge(&table->chunks, &filter);
@@ -572,8 +545,6 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     /* Whatever OR the statement has, which in a trigger is that of the statement around it. */
     if (bloom_name_is("add", text, length))
         return insert_key(table, argument, false);
-    if (bloom_name_is("add_all", text, length))
-        return report(table, run_add_all(table, argument));
     if (bloom_name_is("merge", text, length))
         return report(table, run_merge(table, argument));
     const bool clears = bloom_name_is("clear", text, length);
@@ -584,11 +555,11 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
         return report(table, clears ? bloom_maintain_clear(&table->chunks)
                                     : bloom_maintain_rotate(&table->chunks));
     }
-    return table_error(table,
-                       "unknown command %s. Use add (with a key), add_all (with a set of hashes as "
-                       "key), merge (with a filter as key), clear or rotate, or add a key with "
-                       "INSERT INTO %s(key)",
-                       bloom_quote(quoted, text, length), table->database->name);
+    return table_error(
+        table,
+        "unknown command %s. Use add (with a key), merge (with a filter as key), clear "
+        "or rotate, or add a key with INSERT INTO %s(key)",
+        bloom_quote(quoted, text, length), table->database->name);
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
@@ -598,14 +569,11 @@ static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value *
         sqlite3_value_type(columns[COLUMN_FILTER]) != SQLITE_NULL)
         return table_error(
             table, "info and filter cannot be written. Insert into key, or use the command merge");
-    /* A pin or a set of hashes passes for NULL. Here it is the key of a command whose columns were
-     * exchanged. */
-    sqlite3 *connection = table->database->connection;
-    if (!bloom_sql_is_null(columns[COLUMN_COMMAND]) ||
-        bloom_sql_pinned_hashes(connection, columns[COLUMN_COMMAND]) != NULL)
+    /* A pin is not NULL. Here it is the key of a command whose columns were exchanged. */
+    if (!bloom_sql_is_null(columns[COLUMN_COMMAND]))
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     return insert_key(table, columns[COLUMN_KEY],
-                      sqlite3_vtab_on_conflict(connection) == SQLITE_IGNORE);
+                      sqlite3_vtab_on_conflict(table->database->connection) == SQLITE_IGNORE);
 }
 
 static int delete_row(struct table *table, sqlite3_value *rowid) {

@@ -55,7 +55,7 @@ def main(results):
         ("checking every row of a table, per row", "ns", cases[scan, "bloom_check, pinned"],
          cases[scan, "url IN (SELECT url FROM bad)"], "IN, by the index"),
         ("adding a million rows to a table, per row", "ns",
-         number(others["filter table, 'add_all'"]), number(others["a table WITHOUT ROWID"]),
+         number(others["filter table, INSERT"]), number(others["a table WITHOUT ROWID"]),
          "table WITHOUT ROWID"),
         ("checking one of 100 million keys, in C", "ns", floor["blocked"], floor["libbloom"],
          "libbloom of Debian"),

@@ -108,7 +108,6 @@ static void denied_shadow_table(void) {
         {SQLITE_READ, "SELECT 1 FROM seen WHERE key = 1"},
         {SQLITE_READ, "SELECT filter FROM seen"},
         {SQLITE_READ, "SELECT info FROM seen"},
-        {SQLITE_READ, "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(51)"},
         {SQLITE_READ, "INSERT INTO seen(seen) VALUES ('clear')"},
         {SQLITE_DELETE, "INSERT INTO seen(seen) VALUES ('clear')"},
         {SQLITE_INSERT, "INSERT INTO seen(key) " NUMBERS(99) "SELECT x + 50 FROM n"},

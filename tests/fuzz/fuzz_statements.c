@@ -84,7 +84,7 @@ static const char *const STATEMENTS[] = {
     "INSERT OR IGNORE INTO @(#, key) SELECT 'merge', $ FROM t",
     "INSERT INTO @(#, key) SELECT 'merge', filter FROM @",
     "INSERT INTO @(#, key) SELECT 'merge', filter FROM main.seen",
-    "INSERT INTO @(#, key) SELECT 'add_all', bloom_hashes(v, $) FROM t",
+    "INSERT OR IGNORE INTO @(#, key) SELECT 'add', $ FROM t",
     "INSERT INTO @(#) VALUES ('clear')",
     "INSERT INTO @(#) VALUES ('rotate')",
     "INSERT INTO @(#) SELECT CASE WHEN i < 3 THEN 'rotate' ELSE $ END FROM t",

@@ -20,7 +20,7 @@ static void end_set(struct bloom_key_set *set) {
     assert_same(memory.bytes, 0, "bytes of memory left");
 }
 
-static void add_all(struct bloom_key_set *set, const struct bloom_hash *keys, size_t count) {
+static void add_keys(struct bloom_key_set *set, const struct bloom_hash *keys, size_t count) {
     for (size_t i = 0; i < count; i++)
         assert_true(bloom_key_set_add(set, keys[i].words));
 }
@@ -38,24 +38,15 @@ static int compare_hashes(const void *a, const void *b) {
     return 0;
 }
 
-/* The distinct ones of some keys, sorted. */
-static struct bloom_hash *sorted_keys(const struct bloom_layout *layout,
-                                      const struct bloom_hash *keys, size_t count,
-                                      size_t *distinct) {
-    struct bloom_hash *sorted = (void *)copy_exactly(keys, count * sizeof *sorted);
-    words_compared = layout->hash_words;
-    qsort(sorted, count, sizeof *sorted, compare_hashes);
-    *distinct = 0;
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || compare_hashes(&sorted[*distinct - 1], &sorted[i]) != 0)
-            sorted[(*distinct)++] = sorted[i];
-    return sorted;
-}
-
 static uint64_t count_distinct(const struct bloom_layout *layout, const struct bloom_hash *keys,
                                size_t count) {
-    size_t distinct;
-    free(sorted_keys(layout, keys, count, &distinct));
+    struct bloom_hash *sorted = (void *)copy_exactly(keys, count * sizeof *sorted);
+    uint64_t distinct = 0;
+    words_compared = layout->hash_words;
+    qsort(sorted, count, sizeof *sorted, compare_hashes);
+    for (size_t i = 0; i < count; i++)
+        distinct += i == 0 || compare_hashes(&sorted[i - 1], &sorted[i]) != 0;
+    free(sorted);
     return distinct;
 }
 
@@ -80,16 +71,16 @@ static void assert_exact(const struct bloom_hash *keys, size_t count) {
     for (size_t i = 0; i < COUNT_OF(BOTH); i++) {
         struct bloom_key_set set = new_set(BOTH[i]);
         const size_t third = count / 3, again = count < 500 ? count : 500;
-        add_all(&set, keys, third);
+        add_keys(&set, keys, third);
         assert_settles_to(&set, count_distinct(BOTH[i], keys, third));
-        add_all(&set, keys + third, count - third);
+        add_keys(&set, keys + third, count - third);
         for (int turn = 0; turn < 2; turn++) {
             assert_builds(&set, keys, count);
             assert_settles_to(&set, count_distinct(BOTH[i], keys, count));
         }
         end_set(&set);
         assert_settles_to(&set, 0);
-        add_all(&set, keys, again);
+        add_keys(&set, keys, again);
         assert_settles_to(&set, count_distinct(BOTH[i], keys, again));
         end_set(&set);
     }
@@ -190,7 +181,7 @@ static void memory_is_bounded(void) {
         const size_t row = i / COUNT_OF(BOTH);
         struct bloom_hash *keys = repeated_keys(KEYS, BOUNDS[row].distinct);
         struct bloom_key_set set = new_set(layout);
-        add_all(&set, keys, KEYS);
+        add_keys(&set, keys, KEYS);
         assert_settles_to(&set, BOUNDS[row].distinct);
         assert_in_range(memory.bytes_most, 0, layout->hash_words * BOUNDS[row].bytes_most);
         end_set(&set);
@@ -205,7 +196,7 @@ static void few_keys_take_few_bytes(void) {
     struct bloom_hash *keys = repeated_keys(16, 16);
     for (size_t i = 0; i < 2 * COUNT_OF(BOTH); i++) {
         struct bloom_key_set set = new_set(BOTH[i / 2]);
-        add_all(&set, keys, i % 2 ? 16 : 0);
+        add_keys(&set, keys, i % 2 ? 16 : 0);
         assert_settles_to(&set, i % 2 ? 16 : 0);
         assert_same(memory.allocations, i % 2, "allocations");
         assert_true(memory.bytes_most <= 512);
@@ -256,7 +247,7 @@ static void chosen_keys_do_not_pile_up(void) {
             struct bloom_key_set set = new_set(LAYOUTS[i]);
             set.seed[0] = random_next(&random);
             set.seed[1] = random_next(&random);
-            add_all(&set, keys, KEYS);
+            add_keys(&set, keys, KEYS);
             assert_settles_to(&set, count_distinct(LAYOUTS[i], keys, KEYS));
             if (set.steps == 0 || set.steps > STEPS_MOST)
                 fail_msg("family %d, layout %s: %.2f slots passed a key", family, LAYOUTS[i]->name,
@@ -266,50 +257,6 @@ static void chosen_keys_do_not_pile_up(void) {
         }
     }
     free(keys);
-}
-
-/* ---- Hashes, sorted ---- */
-
-/* The distinct first words of keys, ascending. */
-static void assert_sorts(const struct bloom_key_set *set, const struct bloom_hash *keys,
-                         size_t count) {
-    struct bloom_hashes hashes;
-    size_t distinct;
-    struct bloom_hash *wanted = sorted_keys(set->layout, keys, count, &distinct);
-    assert_int_equal(bloom_hashes_sort(&hashes, set), BLOOM_BUILT);
-    assert_same(hashes.count, distinct, "distinct hashes");
-    for (size_t i = 0; i < distinct; i++)
-        assert_same(hashes.hashes[i], wanted[i].words[0], "hash");
-    bloom_release(&MEMORY, hashes.hashes);
-    free(wanted);
-}
-
-/* From no key to many; each third is there twice, and of some the upper half is alike. Each
- * allocation may fail. */
-static void sorted_hashes(void) {
-    static const size_t COUNTS[] = {0, 1, 2, 25, 1000, 16384, 16385, 70000};
-    for (size_t i = 0; i < COUNT_OF(COUNTS); i++) {
-        struct bloom_hash *keys = repeated_keys(COUNTS[i], 70000);
-        struct bloom_key_set set = new_set(&bloom_layout_blocked);
-        struct bloom_hashes hashes;
-        for (size_t key = 0; key < COUNTS[i]; key++)
-            if (key % 3 == 2)
-                keys[key] = keys[key * 7919 % key];
-            else if (key % 100 < 30)
-                keys[key].words[0] = UINT64_C(0x1234567800000000) | (key * 7919 & 0xffff);
-        add_all(&set, keys, COUNTS[i]);
-        const uint64_t before = memory.allocations;
-        assert_sorts(&set, keys, COUNTS[i]);
-        const uint64_t needed = memory.allocations - before;
-        for (uint64_t failing = 1; failing <= needed; failing += 1 + needed / 20) {
-            memory.fails_from = memory.fails_to = memory.allocations + failing;
-            assert_int_equal(bloom_hashes_sort(&hashes, &set), BLOOM_BUILD_NO_MEMORY);
-            assert_null(hashes.hashes);
-        }
-        assert_sorts(&set, keys, COUNTS[i]);
-        end_set(&set);
-        free(keys);
-    }
 }
 
 /* ---- Failing memory ---- */
@@ -380,5 +327,4 @@ RUN_GROUP("key_set",
           TEST("Keys take a bounded amount of memory, repeated ones none", memory_is_bounded),
           TEST("A few keys take one small allocation", few_keys_take_few_bytes),
           TEST("Chosen keys do not pile up", chosen_keys_do_not_pile_up),
-          TEST("A set of hashes is sorted and distinct", sorted_hashes),
           TEST("Allocations may fail, and nothing is lost or leaked", allocations_fail))

@@ -271,14 +271,10 @@ static bool follow(const struct raw *raw, unsigned age, unsigned key, unsigned *
     return false;
 }
 
-bool raw_has_at(const struct raw *raw, unsigned key, unsigned age) {
-    unsigned index;
-    return follow(raw, age, key, &index);
-}
-
 bool raw_has(const struct raw *raw, unsigned key) {
+    unsigned index;
     for (unsigned age = 0; age < raw->options.ages; age++)
-        if (raw_has_at(raw, key, age))
+        if (follow(raw, age, key, &index))
             return true;
     return false;
 }
@@ -302,10 +298,7 @@ enum raw_added raw_add(struct raw *raw, unsigned key, bool again) {
         return RAW_KNOWN;
     chunk->keys++;
     chunk->exists = true;
-    if (!chunk->closed && is_full(layer, chunk)) {
-        chunk->closed = true;
-        raw->closings++;
-    }
+    chunk->closed = chunk->closed || is_full(layer, chunk);
     return RAW_NEW;
 }
 

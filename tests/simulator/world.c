@@ -80,8 +80,6 @@ static const char *const SQL[STATEMENTS] = {
     [ADD_COUNTED] = "INSERT OR IGNORE INTO %s.%s(%s, key) VALUES ('add', ?1)",
     [ADD_MANY] = "INSERT INTO %s.%s(key) SELECT value FROM json_each(?1)",
     [ADD_MANY_NEW] = "INSERT OR IGNORE INTO %s.%s(key) SELECT value FROM json_each(?1)",
-    [ADD_ALL] = "INSERT INTO %s.%s(%s, key) SELECT 'add_all', bloom_hashes(value, "
-                "ifnull(?2, bloom_new(9))) FROM json_each(?1)",
     [REMOVE] = "DELETE FROM %s.%s WHERE key = ?1",
     [CHECK] = "SELECT key FROM %s.%s WHERE key = ?1",
     [CHECK_MANY] = "SELECT e.key FROM json_each(?1) AS e CROSS JOIN %s.%s AS t ON t.key = e.value",

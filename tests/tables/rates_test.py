@@ -31,20 +31,12 @@ TABLES_LEAST, TABLES_MOST = 4, 1000
 WAYS = {
     "insert": "INSERT INTO t(key) SELECT n + ?1 FROM numbers WHERE n < ?2",
     "ignore": "INSERT OR IGNORE INTO t(key) SELECT n + ?1 FROM numbers WHERE n < ?2",
-    "add_all": "INSERT INTO t(t, key) SELECT 'add_all', bloom_hashes(n + ?1) FROM numbers"
-               " WHERE n < ?2",
     "merge": "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(n + ?1,"
              " (SELECT bloom_pin(filter) FROM t)) FROM numbers WHERE n < ?2"}
 
 
 def fill(database, way, first, count, capacity):
-    """In parts: a tenth of the keys at a time. By merge: as many keys as one filter may have, then
-    the others one at a time."""
-    if way == "parts":
-        step = max(1, count // 10)
-        for start in range(0, count, step):
-            database.execute(WAYS["add_all"], (first + start, min(step, count - start)))
-        return
+    """By merge: as many keys as one filter may have, then the others one at a time."""
     done = 0
     if way == "merge":
         way, done = "insert", min(count, capacity)
@@ -121,17 +113,17 @@ class RatesTest(unittest.TestCase):
             self.check(*kind, **settings[number % len(settings)])
 
     def test_ways(self):
-        self.check_kinds(*({"way": way} for way in ("insert", "add_all", "parts", "merge")))
+        self.check_kinds(*({"way": way} for way in WAYS))
 
     def test_counting(self):
-        self.check_kinds({"layout": "counting"}, {"layout": "counting", "way": "add_all"})
+        self.check_kinds({"layout": "counting"})
 
     def test_generations(self):
-        self.check_kinds({"generations": 2}, {"generations": 3, "way": "add_all"},
+        self.check_kinds({"generations": 2}, {"generations": 3},
                          {"generations": 7, "way": "ignore"})
 
     def test_pages_of_other_sizes(self):
-        self.check_kinds({"page_size": 512}, {"page_size": 65536, "way": "add_all"},
+        self.check_kinds({"page_size": 512}, {"page_size": 65536},
                          {"page_size": 512, "way": "merge"})
 
     def test_a_table_that_does_not_grow_has_the_rate_of_its_size(self):

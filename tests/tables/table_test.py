@@ -220,7 +220,6 @@ class Pages(TableTest):
         for key in range(1, 50):
             rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
             rows(connection, "INSERT OR IGNORE INTO s(key) VALUES (?)", (key,))
-            rows(connection, "INSERT INTO s(s, key) SELECT 'add_all', bloom_hashes(?)", (key,))
         self.assertEqual(self.frames(), 0)
         for key in range(100):
             before = self.frames()
@@ -371,7 +370,6 @@ class Files(TableTest):
         connection = self.open()
         for sql in ("SELECT info FROM s", "SELECT filter FROM s", "SELECT count(*) FROM s(1)",
                     "PRAGMA integrity_check", "INSERT INTO s(key) VALUES ('a')",
-                    "INSERT INTO s(s, key) SELECT 'add_all', bloom_hashes(1)",
                     "INSERT INTO s(s) VALUES ('clear')"):
             try:
                 rows(connection, sql)
@@ -595,20 +593,6 @@ class Memory(TableTest):
         before = used()
         self.assertEqual(rows(connection, asked.format(500_000)), [(1_000_000,)])
         self.assertLess(used() - before, 100_000)
-
-    @with_real_limits
-    def test_add_all_takes_at_most_20_bytes_a_key(self):
-        """key_set_test.c has the bounds of few keys, and of keys that come again."""
-        high_water = either(apsw, "memory_high_water", "memoryhighwater")
-        connection = self.make(capacity=300_000)
-        before = either(apsw, "memory_used", "memoryused")()
-        high_water(True)
-        rows(connection, "INSERT INTO s(s, key) " + NUMBERS.format(1, 300_000)
-             + "SELECT 'add_all', bloom_hashes(x) FROM n")
-        peak = high_water() - before
-        self.assertLessEqual(peak, 20 * 300_000)
-        self.assertGreater(peak, 8 * 300_000)  # else it was not measured
-        self.assertEqual(count_found(connection, 1, 1000), 1000)
 
 
 if __name__ == "__main__":

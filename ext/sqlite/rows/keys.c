@@ -134,7 +134,7 @@ static int keys_list(struct keys_cursor *cursor) {
         else
             cursor->first = (full ? (int64_t)cursor->listed[room - 1] : last) + 1;
         if (cursor->count == 0 && cursor->first <= cursor->last)
-            code = bloom_poll_once(cursor->rows.database);
+            code = bloom_poll(cursor->rows.database);
     }
     return code;
 }

@@ -71,7 +71,7 @@ static int lines_next(struct bloom_rows *rows) {
         if (code == SQLITE_OK && cursor->end > cursor->start)
             return SQLITE_OK;
         if (code == SQLITE_OK && cursor->next - asked >= BLOOM_SQL_STRETCH) {
-            code = bloom_poll_once(rows->database);
+            code = bloom_poll(rows->database);
             asked = cursor->next;
         }
         if (code != SQLITE_OK)

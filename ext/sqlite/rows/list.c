@@ -34,7 +34,7 @@ static int list_rows_next(struct bloom_rows *rows) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
     enum bloom_list_step step;
     while ((step = bloom_list_next(&cursor->list, &cursor->entry)) == BLOOM_LIST_PAUSE) {
-        int code = bloom_poll_once(rows->database);
+        int code = bloom_poll(rows->database);
         if (code != SQLITE_OK)
             return code;
     }
