@@ -8,6 +8,7 @@
  * longer used makes room for others soon. */
 #include "table/cache.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -502,10 +503,12 @@ static int foreign_changes(const struct bloom_cache *cache) {
 }
 
 int bloom_cache_begin(struct bloom_cache *cache) {
-    /* Another object of the table may have begun before. */
-    int code = bloom_cache_write(cache);
+    int code = bloom_cache_write(cache); /* another object of the table may have begun before */
+    if (code != SQLITE_OK)
+        return code;
     bloom_cache_forget(cache);
     cache->writes = true;
+    cache->depth = INT_MAX;
     cache->changes = foreign_changes(cache);
     return code;
 }
@@ -523,24 +526,40 @@ void bloom_cache_rollback(struct bloom_cache *cache) {
     bloom_cache_end(cache);
 }
 
-int bloom_cache_savepoint(struct bloom_cache *cache) {
-    if (!cache->writes)
-        return bloom_cache_begin(cache); /* see bloom_cache_rename */
+int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {
+    int code = cache->writes ? bloom_cache_write(cache) : bloom_cache_begin(cache);
+    if (code == SQLITE_OK)
+        cache->depth = depth;
+    else if (cache->depth >= depth)
+        cache->depth = depth - 1;
     cache->changes = foreign_changes(cache);
-    return bloom_cache_write(cache);
+    return code;
 }
 
-/* sqlite3changeset_apply, for example, changes rows by statements between a savepoint and its
- * release. Then only drafts are still known. A statement that SQLite itself protects by a savepoint
- * counts its changes when it has ended. */
-void bloom_cache_release(struct bloom_cache *cache) {
-    const int changes = foreign_changes(cache);
-    if (changes == cache->changes)
-        return;
-    cache->changes = changes;
+static void forget_all_but_drafts(struct bloom_cache *cache) {
     cache->epoch++;
     for (size_t i = 0; i < cache->draft_count; i++)
         cache->drafts[i]->entry->state = cache->epoch << 2 | BLOOM_KEPT;
+}
+
+/* sqlite3changeset_apply, for example, changes rows by statements between a savepoint and its
+ * release. A statement that SQLite itself protects by a savepoint counts its changes when it has
+ * ended. */
+void bloom_cache_release(struct bloom_cache *cache, int depth) {
+    if (foreign_changes(cache) != cache->changes)
+        forget_all_but_drafts(cache);
+    cache->changes = foreign_changes(cache);
+    if (cache->depth >= depth)
+        cache->depth = depth - 1;
+}
+
+void bloom_cache_rollback_to(struct bloom_cache *cache, int depth) {
+    if (depth > cache->depth) { /* it failed to begin, and drafts are from before it */
+        forget_all_but_drafts(cache);
+        return;
+    }
+    bloom_cache_forget(cache);
+    cache->depth = depth;
 }
 
 /* SQLite does not tell a new table of a rollback to a savepoint that was open before it, but from
@@ -552,7 +571,11 @@ void bloom_cache_rename(struct bloom_cache *cache) {
     cache->is_created = true;
 }
 
+/* After DETACH and ATTACH another file has the name of the schema, and SQLite disconnects the object
+ * of the first one only later. */
 void bloom_cache_connect(struct bloom_cache *cache) {
+    if (!cache->writes)
+        bloom_cache_forget(cache);
     if (cache->is_created && bloom_cache_is_writing(cache))
         cache->incarnation++;
     else

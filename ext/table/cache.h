@@ -53,6 +53,7 @@ struct bloom_cache {
     bool usable;           /* at this operation */
     unsigned version;      /* of the database, to which the epoch belongs */
     int changes;           /* of rows by the connection, at the last savepoint */
+    int depth;             /* of the savepoint after which all drafts were made */
     uint64_t epoch;        /* what is known of another epoch is void */
     uint64_t limit;        /* of memory, for this table's database */
     uint32_t newest;       /* generation, */
@@ -126,14 +127,15 @@ int bloom_cache_write(struct bloom_cache *cache);
 void bloom_cache_forget(struct bloom_cache *cache);
 
 /* SQLite begins a transaction in which the table is written, ends it, rolls it back, begins or
- * releases a savepoint. After a rollback to one call bloom_cache_forget. */
+ * releases the savepoint of that depth, or rolls back to it. */
 int bloom_cache_begin(struct bloom_cache *cache);
 void bloom_cache_end(struct bloom_cache *cache);
 void bloom_cache_rollback(struct bloom_cache *cache);
-int bloom_cache_savepoint(struct bloom_cache *cache);
-void bloom_cache_release(struct bloom_cache *cache);
+int bloom_cache_savepoint(struct bloom_cache *cache, int depth);
+void bloom_cache_release(struct bloom_cache *cache, int depth);
+void bloom_cache_rollback_to(struct bloom_cache *cache, int depth);
 
-/* Another table gets the name: everything is forgotten, and objects that know another incarnation
+/* Another table gets the name, or none: everything is forgotten, and objects that know another incarnation
  * are of a table that is gone. */
 void bloom_cache_rename(struct bloom_cache *cache);
 

@@ -243,7 +243,10 @@ static int table_destroy(sqlite3_vtab *base) {
     int code = bloom_database_enter(table->database);
     if (code == SQLITE_OK)
         code = bloom_database_drop_table(table->database);
-    return code == SQLITE_OK ? table_disconnect(base) : report(table, code);
+    if (code != SQLITE_OK)
+        return report(table, code);
+    bloom_cache_rename(table->cache);
+    return table_disconnect(base);
 }
 
 /* One column has the table's name. A table with the name of another column could not be opened any
@@ -642,21 +645,18 @@ static int table_rollback(sqlite3_vtab *base) {
 /* SQLite tells of rollbacks only to savepoints that xSavepoint was called for. */
 static int table_savepoint(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
-    (void)depth;
-    return report(table, bloom_cache_savepoint(table->cache));
+    return report(table, bloom_cache_savepoint(table->cache, depth));
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
-    (void)depth;
-    bloom_cache_release(table_of(base)->cache);
+    bloom_cache_release(table_of(base)->cache, depth);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
-    (void)depth;
     bloom_chunks_close_reader(&table->chunks);
-    bloom_cache_forget(table->cache);
+    bloom_cache_rollback_to(table->cache, depth);
     return SQLITE_OK;
 }
 

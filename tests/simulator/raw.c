@@ -102,6 +102,11 @@ static void digest_row(uint64_t *digest, sqlite3_int64 id, const void *bytes, si
 static struct bloom_cache *cache_of(sqlite3 *database, const char *schema, const char *name) {
     struct bloom_connection *connection = bloom_connection_open(database);
     struct bloom_cache *cache = NULL;
+    sqlite3_stmt *statement; /* connects the table, as each use does, unless a lock is in the way */
+    char *sql = sqlite3_mprintf("SELECT 1 FROM %s.%s WHERE key = 1", schema, name);
+    sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    sqlite3_finalize(statement);
+    sqlite3_free(sql);
     if (connection != NULL)
         cache = bloom_cache_open(connection, schema, name);
     expect(cache != NULL, "no memory for a cache");

@@ -320,6 +320,7 @@ void step_serialize(struct connection *connection) {
     if ((file->writer != NULL && file->writer != connection) || !settle_view(connection, schema) ||
         peek(connection, schema)->tampered)
         return;
+    write_drafts(connection); /* as a savepoint does: what waits in memory is in no copy */
     unsigned char *bytes = sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0);
     note("%s: sqlite3_serialize of %s, %s bytes", connection->name, SCHEMA[schema],
          bytes != NULL ? "with" : "without");
