@@ -235,6 +235,13 @@ void bloom_cache_start(struct bloom_cache *cache) {
     cache->version = version;
 }
 
+/* A commit of what gave the table its name changes the version. SQLite tells of a commit only if the
+ * table was written. */
+static bool is_created_now(struct bloom_cache *cache) {
+    cache->is_created = cache->is_created && version_of(cache) == cache->created_version;
+    return cache->is_created;
+}
+
 /* Memory */
 
 /* Asks for the limit again, unless that was done a short time ago. */
@@ -521,7 +528,7 @@ void bloom_cache_end(struct bloom_cache *cache) {
 void bloom_cache_rollback(struct bloom_cache *cache) {
     if (is_in_write_transaction(cache))
         bloom_cache_write(cache); /* nobody would hear of an error */
-    else if (cache->is_created)
+    else if (is_created_now(cache))
         cache->incarnation++;
     bloom_cache_end(cache);
 }
@@ -569,6 +576,7 @@ void bloom_cache_rename(struct bloom_cache *cache) {
     cache->writes = false;
     cache->incarnation++;
     cache->is_created = true;
+    cache->created_version = version_of(cache);
 }
 
 /* After DETACH and ATTACH another file has the name of the schema, and SQLite disconnects the object
@@ -576,12 +584,12 @@ void bloom_cache_rename(struct bloom_cache *cache) {
 void bloom_cache_connect(struct bloom_cache *cache) {
     if (!cache->writes)
         bloom_cache_forget(cache);
-    if (cache->is_created && bloom_cache_is_writing(cache))
+    if (is_created_now(cache) && bloom_cache_is_writing(cache))
         cache->incarnation++;
     else
         cache->is_created = false;
 }
 
 bool bloom_cache_is_gone(struct bloom_cache *cache) {
-    return cache->is_created && !bloom_database_exists(&cache->database);
+    return is_created_now(cache) && !bloom_database_exists(&cache->database);
 }

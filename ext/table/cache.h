@@ -43,21 +43,22 @@ struct bloom_cache {
     struct bloom_caches *shared;
     struct bloom_cache *next; /* of the connection */
     unsigned references;      /* by objects of the table */
-    bool is_created;       /* in the transaction that is under way the table got this name, which a
+    bool is_created; /* in the transaction that is under way the table got this name, which a
                         rollback undoes, and SQLite does not tell of each */
-    uint64_t incarnation;  /* rises when another table gets the name */
-    const void *methods;   /* of the database's file, asked about last */
-    bool is_memory_file;   /* these are memdb's */
-    bool writes;           /* between xBegin and xCommit or xRollback, */
-    bool has_written;      /* and a row was written, so that the table is locked */
-    bool usable;           /* at this operation */
-    unsigned version;      /* of the database, to which the epoch belongs */
-    int changes;           /* of rows by the connection, at the last savepoint */
-    int depth;             /* of the savepoint after which all drafts were made */
-    uint64_t epoch;        /* what is known of another epoch is void */
-    uint64_t limit;        /* of memory, for this table's database */
-    uint32_t newest;       /* generation, */
-    uint64_t newest_epoch; /* known in that epoch */
+    unsigned created_version;         /* of the database, then */
+    uint64_t incarnation;             /* rises when another table gets the name */
+    const void *methods;              /* of the database's file, asked about last */
+    bool is_memory_file;              /* these are memdb's */
+    bool writes;                      /* between xBegin and xCommit or xRollback, */
+    bool has_written;                 /* and a row was written, so that the table is locked */
+    bool usable;                      /* at this operation */
+    unsigned version;                 /* of the database, to which the epoch belongs */
+    int changes;                      /* of rows by the connection, at the last savepoint */
+    int depth;                        /* of the savepoint after which all drafts were made */
+    uint64_t epoch;                   /* what is known of another epoch is void */
+    uint64_t limit;                   /* of memory, for this table's database */
+    uint32_t newest;                  /* generation, */
+    uint64_t newest_epoch;            /* known in that epoch */
     struct bloom_cache_array *arrays; /* by slot and layer */
     unsigned array_count;
     struct bloom_cache_row **drafts;
