@@ -571,11 +571,12 @@ void bloom_cache_rollback_to(struct bloom_cache *cache, int depth) {
 
 /* SQLite does not tell a new table of a rollback to a savepoint that was open before it, but from
  * the next savepoint on it does. Until then nothing is kept. */
-void bloom_cache_rename(struct bloom_cache *cache) {
+void bloom_cache_rename(struct bloom_cache *cache, bool is_new) {
     bloom_cache_forget(cache);
     cache->writes = false;
     cache->incarnation++;
     cache->is_created = true;
+    cache->is_new = is_new;
     cache->created_version = version_of(cache);
 }
 
@@ -584,10 +585,10 @@ void bloom_cache_rename(struct bloom_cache *cache) {
 void bloom_cache_connect(struct bloom_cache *cache) {
     if (!cache->writes)
         bloom_cache_forget(cache);
-    if (is_created_now(cache) && bloom_cache_is_writing(cache))
-        cache->incarnation++;
-    else
+    if (!is_created_now(cache) || !bloom_cache_is_writing(cache))
         cache->is_created = false;
+    else if (cache->is_new)
+        cache->incarnation++;
 }
 
 bool bloom_cache_is_gone(struct bloom_cache *cache) {

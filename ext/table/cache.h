@@ -45,6 +45,7 @@ struct bloom_cache {
     unsigned references;      /* by objects of the table */
     bool is_created; /* in the transaction that is under way the table got this name, which a
                         rollback undoes, and SQLite does not tell of each */
+    bool is_new;     /* by CREATE */
     unsigned created_version;         /* of the database, then */
     uint64_t incarnation;             /* rises when another table gets the name */
     const void *methods;              /* of the database's file, asked about last */
@@ -138,7 +139,7 @@ void bloom_cache_rollback_to(struct bloom_cache *cache, int depth);
 
 /* Another table gets the name, or none: everything is forgotten, and objects that know another incarnation
  * are of a table that is gone. */
-void bloom_cache_rename(struct bloom_cache *cache);
+void bloom_cache_rename(struct bloom_cache *cache, bool is_new);
 
 /* SQLite makes an object for a table that exists. If it got its name in the transaction that is
  * under way, objects that were made before may be of one whose creation was undone. */

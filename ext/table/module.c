@@ -205,7 +205,7 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], table->key_type, error);
     if (code == SQLITE_OK && create) {
-        bloom_cache_rename(table->cache);
+        bloom_cache_rename(table->cache, true);
         table->incarnation = table->cache->incarnation;
         configure(table, &configuration);
         code = create_shadow_table(table, &configuration);
@@ -245,7 +245,7 @@ static int table_destroy(sqlite3_vtab *base) {
         code = bloom_database_drop_table(table->database);
     if (code != SQLITE_OK)
         return report(table, code);
-    bloom_cache_rename(table->cache);
+    bloom_cache_rename(table->cache, false);
     return table_disconnect(base);
 }
 
@@ -269,11 +269,11 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     if (code != SQLITE_OK)
         return report(table, code);
     bloom_chunks_close_reader(&table->chunks);
-    bloom_cache_rename(table->cache);
+    bloom_cache_rename(table->cache, false);
     code = use_name(table, table->database->schema, name);
     if (code != SQLITE_OK)
         return code;
-    bloom_cache_rename(table->cache);
+    bloom_cache_rename(table->cache, false);
     table->incarnation = table->cache->incarnation;
     return code;
 }
