@@ -102,6 +102,7 @@ struct bloom_cache *bloom_cache_open(struct bloom_connection *connection, const 
         *cache = (struct bloom_cache){.shared = connection->caches,
                                       .next = connection->caches->first,
                                       .epoch = 1,
+                                      .incarnation = 1,
                                       .limit = BLOOM_CACHE_BYTES};
         connection->caches->first = cache;
         if (!bloom_database_open(&cache->database, connection, schema, name)) {
@@ -210,14 +211,13 @@ static bool is_in_write_transaction(const struct bloom_cache *cache) {
 #endif
 }
 
-bool bloom_cache_is_writing(const struct bloom_cache *cache) {
+static bool is_writing(const struct bloom_cache *cache) {
     return cache->writes ||
            (knows_transactions() ? is_in_write_transaction(cache)
                                  : !sqlite3_get_autocommit(cache->database.connection));
 }
 
-/* Changes with every commit, whoever makes it. */
-static unsigned version_of(const struct bloom_cache *cache) {
+unsigned bloom_cache_version(const struct bloom_cache *cache) {
     unsigned version = 0;
     sqlite3_file_control(cache->database.connection, cache->database.file_schema,
                          SQLITE_FCNTL_DATA_VERSION, &version);
@@ -225,21 +225,14 @@ static unsigned version_of(const struct bloom_cache *cache) {
 }
 
 void bloom_cache_start(struct bloom_cache *cache) {
-    cache->usable = BLOOM_CACHE_BYTES > 0 && !cache->is_memory_file &&
-                    (cache->writes || !bloom_cache_is_writing(cache));
+    cache->usable =
+        BLOOM_CACHE_BYTES > 0 && !cache->is_memory_file && (cache->writes || !is_writing(cache));
     if (!cache->usable || cache->writes)
         return;
-    const unsigned version = version_of(cache);
+    const unsigned version = bloom_cache_version(cache);
     if (version != cache->version)
         bloom_cache_forget(cache);
     cache->version = version;
-}
-
-/* A commit of what gave the table its name changes the version. SQLite tells of a commit only if the
- * table was written. */
-static bool is_created_now(struct bloom_cache *cache) {
-    cache->is_created = cache->is_created && version_of(cache) == cache->created_version;
-    return cache->is_created;
 }
 
 /* Memory */
@@ -483,10 +476,6 @@ int bloom_cache_write(struct bloom_cache *cache) {
     int code = SQLITE_OK;
     if (cache->draft_count == 0)
         return code;
-    if (bloom_cache_is_gone(cache)) {
-        bloom_cache_forget(cache);
-        return code;
-    }
     qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
     for (size_t i = 0; i < cache->draft_count && code == SQLITE_OK; i++)
         code = write_draft(cache, cache->drafts[i], &handle);
@@ -522,15 +511,15 @@ int bloom_cache_begin(struct bloom_cache *cache) {
 
 void bloom_cache_end(struct bloom_cache *cache) {
     bloom_cache_forget(cache);
-    cache->writes = cache->is_created = false;
+    cache->writes = false;
 }
 
-void bloom_cache_rollback(struct bloom_cache *cache) {
-    if (is_in_write_transaction(cache))
+bool bloom_cache_rollback(struct bloom_cache *cache) {
+    const bool goes_on = is_in_write_transaction(cache);
+    if (goes_on)
         bloom_cache_write(cache); /* nobody would hear of an error */
-    else if (is_created_now(cache))
-        cache->incarnation++;
     bloom_cache_end(cache);
+    return !goes_on;
 }
 
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {
@@ -571,13 +560,10 @@ void bloom_cache_rollback_to(struct bloom_cache *cache, int depth) {
 
 /* SQLite does not tell a new table of a rollback to a savepoint that was open before it, but from
  * the next savepoint on it does. Until then nothing is kept. */
-void bloom_cache_rename(struct bloom_cache *cache, bool is_new) {
+void bloom_cache_rename(struct bloom_cache *cache) {
     bloom_cache_forget(cache);
     cache->writes = false;
     cache->incarnation++;
-    cache->is_created = true;
-    cache->is_new = is_new;
-    cache->created_version = version_of(cache);
 }
 
 /* After DETACH and ATTACH another file has the name of the schema, and SQLite disconnects the object
@@ -585,12 +571,4 @@ void bloom_cache_rename(struct bloom_cache *cache, bool is_new) {
 void bloom_cache_connect(struct bloom_cache *cache) {
     if (!cache->writes)
         bloom_cache_forget(cache);
-    if (!is_created_now(cache) || !bloom_cache_is_writing(cache))
-        cache->is_created = false;
-    else if (cache->is_new)
-        cache->incarnation++;
-}
-
-bool bloom_cache_is_gone(struct bloom_cache *cache) {
-    return is_created_now(cache) && !bloom_database_exists(&cache->database);
 }

@@ -41,12 +41,8 @@ struct bloom_cache_row;
 struct bloom_cache {
     struct bloom_database database;
     struct bloom_caches *shared;
-    struct bloom_cache *next; /* of the connection */
-    unsigned references;      /* by objects of the table */
-    bool is_created; /* in the transaction that is under way the table got this name, which a
-                        rollback undoes, and SQLite does not tell of each */
-    bool is_new;     /* by CREATE */
-    unsigned created_version;         /* of the database, then */
+    struct bloom_cache *next;         /* of the connection */
+    unsigned references;              /* by objects of the table */
     uint64_t incarnation;             /* rises when another table gets the name */
     const void *methods;              /* of the database's file, asked about last */
     bool is_memory_file;              /* these are memdb's */
@@ -75,8 +71,8 @@ void bloom_cache_close(struct bloom_cache *cache);
  * table opens and when its transaction begins, because the file may be another one. */
 bool bloom_cache_is_memory_file(struct bloom_cache *cache);
 
-/* Returns true while this connection has changed, or may have, what it has not committed. */
-bool bloom_cache_is_writing(const struct bloom_cache *cache);
+/* The version of the database, which every commit changes, whoever makes it. */
+unsigned bloom_cache_version(const struct bloom_cache *cache);
 
 /* Call at each operation: decides whether memory may be used, and forgets what has changed. */
 void bloom_cache_start(struct bloom_cache *cache);
@@ -132,20 +128,16 @@ void bloom_cache_forget(struct bloom_cache *cache);
  * releases the savepoint of that depth, or rolls back to it. */
 int bloom_cache_begin(struct bloom_cache *cache);
 void bloom_cache_end(struct bloom_cache *cache);
-void bloom_cache_rollback(struct bloom_cache *cache);
+bool bloom_cache_rollback(struct bloom_cache *cache); /* false: the transaction goes on */
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth);
 void bloom_cache_release(struct bloom_cache *cache, int depth);
 void bloom_cache_rollback_to(struct bloom_cache *cache, int depth);
 
-/* Another table gets the name, or none: everything is forgotten, and objects that know another incarnation
- * are of a table that is gone. */
-void bloom_cache_rename(struct bloom_cache *cache, bool is_new);
+/* Another table gets the name, or none: everything is forgotten, and objects that know another
+ * incarnation are of a table that is gone. */
+void bloom_cache_rename(struct bloom_cache *cache);
 
-/* SQLite makes an object for a table that exists. If it got its name in the transaction that is
- * under way, objects that were made before may be of one whose creation was undone. */
+/* SQLite makes an object for a table that exists, perhaps in another file than before. */
 void bloom_cache_connect(struct bloom_cache *cache);
-
-/* Returns true if a rollback has undone what gave the table its name. */
-bool bloom_cache_is_gone(struct bloom_cache *cache);
 
 #endif

@@ -41,6 +41,8 @@ struct table {
     struct bloom_cache *cache;
     struct bloom_database *database; /* of the cache */
     uint64_t incarnation;            /* of the cache: another one is of another table */
+    bool is_named;                   /* in a transaction that has not committed yet, if the */
+    unsigned version;                /* database still has this version */
     struct bloom_chunks chunks;
     bool is_configured; /* row 0 was read */
     enum bloom_key_type key_type;
@@ -182,6 +184,19 @@ static int use_name(struct table *table, const char *schema, const char *name) {
     return SQLITE_OK;
 }
 
+/* The table begins to have its name, which a rollback undoes. */
+static void take_name(struct table *table) {
+    bloom_cache_rename(table->cache);
+    table->incarnation = table->cache->incarnation;
+    table->is_named = true;
+    table->version = bloom_cache_version(table->cache);
+}
+
+static bool is_just_named(struct table *table) {
+    table->is_named = table->is_named && bloom_cache_version(table->cache) == table->version;
+    return table->is_named;
+}
+
 /* Connecting reads nothing, because it happens while a statement is prepared, before SQLite holds a
  * lock: another connection could change the schema meanwhile (SQLITE_SCHEMA) or be writing
  * (SQLITE_BUSY). It also lets a table be dropped whose row 0 is damaged. */
@@ -205,13 +220,11 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], table->key_type, error);
     if (code == SQLITE_OK && create) {
-        bloom_cache_rename(table->cache, true);
-        table->incarnation = table->cache->incarnation;
+        take_name(table);
         configure(table, &configuration);
         code = create_shadow_table(table, &configuration);
     } else if (code == SQLITE_OK) {
         bloom_cache_connect(table->cache);
-        table->incarnation = table->cache->incarnation;
     }
     if (code == SQLITE_OK) {
         *result = &table->base;
@@ -245,7 +258,7 @@ static int table_destroy(sqlite3_vtab *base) {
         code = bloom_database_drop_table(table->database);
     if (code != SQLITE_OK)
         return report(table, code);
-    bloom_cache_rename(table->cache, false);
+    bloom_cache_rename(table->cache);
     return table_disconnect(base);
 }
 
@@ -269,12 +282,11 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     if (code != SQLITE_OK)
         return report(table, code);
     bloom_chunks_close_reader(&table->chunks);
-    bloom_cache_rename(table->cache, false);
+    bloom_cache_rename(table->cache);
     code = use_name(table, table->database->schema, name);
     if (code != SQLITE_OK)
         return code;
-    bloom_cache_rename(table->cache, false);
-    table->incarnation = table->cache->incarnation;
+    take_name(table);
     return code;
 }
 
@@ -405,7 +417,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->rowid = 0;
     cursor->key.type = 0;
     int code = enter(table);
-    if (code == SQLITE_OK && bloom_cache_is_gone(table->cache))
+    /* SQLite does not tell a new table of a rollback to a savepoint that was open before it. */
+    if (code == SQLITE_OK && is_just_named(table) && !bloom_database_exists(table->database))
         code = SQLITE_ABORT_ROLLBACK;
     if (code != SQLITE_OK)
         return report(table, code);
@@ -631,6 +644,7 @@ static int table_sync(sqlite3_vtab *base) {
 }
 
 static int table_commit(sqlite3_vtab *base) {
+    table_of(base)->is_named = false;
     bloom_cache_end(table_of(base)->cache);
     return SQLITE_OK;
 }
@@ -638,7 +652,8 @@ static int table_commit(sqlite3_vtab *base) {
 static int table_rollback(sqlite3_vtab *base) {
     struct table *table = table_of(base);
     bloom_chunks_close_reader(&table->chunks);
-    bloom_cache_rollback(table->cache);
+    if (bloom_cache_rollback(table->cache) && is_just_named(table))
+        table->incarnation = 0; /* of no cache */
     return SQLITE_OK;
 }
 
