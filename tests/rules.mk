@@ -222,6 +222,7 @@ LONG_SUITES = \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'visits of real programs=$(PYTHON) tests/documentation/visits_test.py Programs' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
+    'tables and values of real sizes=$(PYTHON) tests/tables/sizes_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \
     'options of SQLite=$(PYTHON) tests/hosts/platforms_test.py Options' \

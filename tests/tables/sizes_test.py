@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Filters as large as users have them, which no other test is: tables whose chunks pass the memory
+for copies, and values of 50 MB.
+
+Every key is found: of a table by two joins, because the second one reads what the first one kept,
+and a sample by single queries; of a value, which is pinned, by a scan. Of other keys as many are
+found as the rate allows: their number is binomial, and five standard deviations pass once in three
+million runs. A connection reads that has not written.
+
+It needs apsw, of any release from 3.40, 1 GB of memory and 300 MB of disk.
+"""
+import math
+import pathlib
+import sys
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(TOP / "tests/runner"))
+import extended  # noqa: E402
+from extended import rows  # noqa: E402
+
+MILLION = 1_000_000
+# Key number x + MILLION * y; SQLite makes them in 50 ns.
+NUMBERS = ("CREATE TEMP TABLE n(x INTEGER PRIMARY KEY); CREATE TEMP TABLE m(y INTEGER PRIMARY KEY);"
+           "WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c LIMIT 1000000)"
+           " INSERT INTO temp.n SELECT i FROM c; INSERT INTO temp.m SELECT x FROM n LIMIT 64")
+KEY = f"(m.y * {MILLION} + n.x)"
+SINGLE = 20_000  # keys that are asked one by one
+COPIES = 32 << 20  # bytes of memory
+
+
+class Large(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "a.db"
+
+    def connect(self):
+        connection = extended.connect(self.path)
+        rows(connection, NUMBERS)
+        return connection
+
+    def keys(self, millions):
+        return f"m CROSS JOIN n WHERE m.y < {millions}"
+
+    def assert_rate(self, found, asked, rate, least):
+        """least: the share of the rate that is found at least, where the filter is full."""
+        deviation = 5 * math.sqrt(asked * rate) + 1
+        self.assertLessEqual(found, asked * rate + deviation)
+        self.assertGreaterEqual(found, asked * rate * least - deviation)
+
+    def read(self, millions, rate, least=0.0, asked=1):
+        connection = self.connect()
+        (size,), = rows(connection, "SELECT sum(length(data)) FROM t_data")
+        self.assertGreater(size, COPIES)
+        join = "SELECT count(*) FROM m CROSS JOIN n CROSS JOIN t ON t.key = {} WHERE m.y < {}"
+        for _ in range(2):
+            self.assertEqual(rows(connection, join.format(KEY, millions)), [(millions * MILLION,)])
+        (found,), = rows(connection, join.format(f"-1 - {KEY}", asked))
+        self.assert_rate(found, asked * MILLION, rate, least)
+        step = millions * MILLION // SINGLE
+        self.assertEqual(sum(len(rows(connection, "SELECT 1 FROM t WHERE key = ?", (key,)))
+                             for key in range(0, millions * MILLION, step)), SINGLE)
+
+    def make(self, options, page_size=4096, cache="-200000"):
+        connection = self.connect()
+        rows(connection, f"PRAGMA page_size = {page_size}; PRAGMA cache_size = {cache};"
+             "PRAGMA journal_mode = off; PRAGMA synchronous = off;"
+             f"CREATE VIRTUAL TABLE t USING bloom({options})")
+        return connection
+
+    def insert(self, connection, millions):
+        rows(connection, f"INSERT INTO t(key) SELECT {KEY} FROM {self.keys(millions)}")
+
+    def fill(self, options, millions, rate):
+        """As many keys as it has room for: the first million as rows, the others as a value."""
+        connection = self.make(f"capacity={millions * MILLION}, fpr={rate}, {options}")
+        self.insert(connection, 1)
+        rows(connection, "INSERT INTO t(t, key) SELECT 'merge', (SELECT bloom_agg("
+             f"{KEY}, (SELECT bloom_pin(filter) FROM t)) FROM {self.keys(millions)} AND m.y > 0)")
+        connection.close(True)
+        self.read(millions, rate, 0.7, 3)
+
+
+class Tables(Large):
+    def test_full(self):
+        self.fill("growth=off", 11, 1e-5)
+
+    def test_full_and_counting(self):
+        self.fill("growth=off, layout=counting", 5, 1e-3)
+
+    def test_nearly_empty_without_a_cache(self):
+        self.insert(self.make("capacity=50000000", cache="-2000"), 1)
+        self.read(1, 0.01)
+
+    def test_small_pages(self):
+        self.insert(self.make("capacity=30000000", 512), 1)
+        self.read(1, 0.01)
+
+    def test_large_pages(self):
+        self.insert(self.make("capacity=30000000", 65536), 1)
+        self.read(1, 0.01)
+
+    def test_counting_in_large_pages(self):
+        connection = self.make("capacity=10000000, layout=counting", 65536)
+        self.insert(connection, 2)
+        rows(connection, f"DELETE FROM t WHERE key IN (SELECT {KEY} "
+             f"FROM {self.keys(2)} AND m.y = 1)")
+        connection.close(True)
+        self.read(1, 0.01)
+
+    def test_generations(self):
+        connection = self.make("capacity=15000000, generations=3")
+        for y in range(3):
+            rows(connection, f"INSERT INTO t(key) SELECT {KEY} FROM m CROSS JOIN n WHERE y = {y}")
+            if y < 2:
+                rows(connection, "INSERT INTO t(t) VALUES ('rotate')")
+        connection.close(True)
+        self.read(3, 0.01)
+
+    def test_grown_from_a_tenth(self):
+        self.insert(self.make("capacity=500000, fpr=0.000001"), 5)
+        self.read(5, 1e-6)
+
+
+class Values(Large):
+    def check(self, options, millions, rate, asked=2):
+        """options: the arguments of bloom_agg after the key."""
+        connection = self.connect()
+        made, = rows(connection, f"SELECT bloom_agg({KEY}, {options}) FROM {self.keys(millions)}")
+        self.assertGreater(len(made[0]), 49 * MILLION)
+        scan = f"SELECT sum(bloom_check((SELECT bloom_pin(?)), {{}})) FROM {self.keys('?')}"
+        self.assertEqual(rows(connection, scan.format(KEY), (*made, millions)),
+                         [(millions * MILLION,)])
+        (found,), = rows(connection, scan.format(f"-1 - {KEY}"), (*made, asked))
+        self.assert_rate(found, asked * MILLION, rate, 0.7)
+
+    def test_blocked(self):
+        self.check("20500000, 1e-4", 20, 1e-4)
+
+    def test_blocked_that_its_keys_size(self):
+        self.check("NULL, 1e-4", 20, 1e-4)
+
+    def test_classic(self):
+        self.check("21000000, 1e-4, 'classic'", 21, 1e-4)
+
+    def test_counting(self):
+        self.check("10000000, 0.01, 'counting'", 10, 0.01)
+
+    def test_fuse_of_more_keys_than_buckets_grow_with(self):
+        self.check("NULL, 0.001, 'fuse'", 36, 2 ** -10)
+
+    def test_bitmap(self):
+        """Every eighth number: what is asked is between them."""
+        connection = self.connect()
+        made, = rows(connection, f"SELECT bloom_agg({KEY} * 8, NULL, NULL, 'bitmap') FROM "
+                     f"{self.keys(50)}")
+        self.assertGreater(len(made[0]), 49 * MILLION)
+        pinned = "(SELECT bloom_pin(?1))"
+        self.assertEqual(rows(
+            connection, f"SELECT sum(bloom_check({pinned}, 8 * {KEY})), sum(bloom_check({pinned}, "
+            f"8 * {KEY} + 1)) FROM {self.keys(5)}", made), [(5 * MILLION, 0)])
+        self.assertEqual(rows(connection, "SELECT count(*), min(key), max(key) FROM bloom_keys(?)",
+                              made), [(50 * MILLION, 0, 8 * 50 * MILLION - 8)])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
