@@ -196,13 +196,14 @@ TEST_SUITES = \
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
 # those at the top.
+SMALL_SANITIZED_SUITES = $(call limited_suites,small sanitized,$(SMALL_SANITIZED),$(call \
+    under_sanitizers,$(SMALL_SANITIZED)/$(LIBRARY)))
 LONG_SUITES = \
     'scripts under sanitizers=[$(SANITIZED_EXTENSION)] \
         $(call under_sanitizers,$(SANITIZED_EXTENSION)) $(PYTHON) tests/runner/sqllogictest.py \
         --load $(SANITIZED_EXTENSION) tests/sql' \
     $(call limited_suites,odd,$(ODD),$(call under_sanitizers,$(ODD)/$(LIBRARY))) \
-    $(call limited_suites,small sanitized,$(SMALL_SANITIZED),$(call \
-        under_sanitizers,$(SMALL_SANITIZED)/$(LIBRARY))) \
+    $(SMALL_SANITIZED_SUITES) \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
     'faults on the oldest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Oldest' \
@@ -267,9 +268,9 @@ coverage:
 	@PYTHON=$(PYTHON) sh tests/coverage/run.sh
 
 # Changes one place of ext/ after the other and says which change no test sees: make mutants N=200
-# SEED=1 WORD=filter.
+# SEED=1 WORD=filter. Those that change a limit are also run under sanitizers with small limits.
 mutants:
-	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES)
+	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES) $(SMALL_SANITIZED_SUITES)
 
 # Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than
 # the default.

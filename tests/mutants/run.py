@@ -11,7 +11,7 @@ diffs; what equivalents.txt has, with the reason why nobody can tell them from t
 count.
 
 In the environment: N (200) mutants, drawn with SEED (1) from the lines that WORD (all) is in, as
-table/keys or url.c:289; AGAIN=1 runs the survivors of the last run alone, after the tests were
+table/keys or url.c:289, or with WORD=limits from those that name a limit; AGAIN=1 runs the survivors of the last run alone, after the tests were
 changed; JOBS (2) at once. What was found is kept in build/mutants, so that a run that was stopped
 goes on where it was. The last line is `N passed, N failed`, of mutants killed and survivors.
 """
@@ -69,15 +69,24 @@ class Mutant:
         self.rank, self.folder = None, self.name.split("/")[1]
 
 
+def limits():
+    """Those of tests/limits.mk. What changes them is run first on the build in which each is at its
+    smallest, where it changes most."""
+    return set(re.findall(r"^ +(BLOOM_\w+)=", (TOP / "tests/limits.mk").read_text(), re.MULTILINE))
+
+
 def mutants():
     """All of them in an order that follows from the seed and what each is: elsewhere a line may
     change without drawing others."""
-    found, times = [], {}
+    found, times, known = [], {}, limits()
     for path in sources():
         text = path.read_text(encoding="utf-8")
-        for change in mutate.mutants_of(text):
+        for change in mutate.mutants_of(text, known):
             mutant = Mutant(path, text, change)
-            if WORD not in f"{mutant.name}:{mutant.line}" or PREFETCH in mutant.before:
+            mutant.limited = not known.isdisjoint(re.findall(r"BLOOM_\w+", mutant.before))
+            chosen = mutant.limited if WORD == "limits" else \
+                WORD in f"{mutant.name}:{mutant.line}"
+            if not chosen or PREFETCH in mutant.before:
                 continue
             alike = mutant.name, mutant.diff
             times[alike] = times.get(alike, 0) + 1
@@ -122,7 +131,8 @@ class Suite:
         self.name, self.command = name, self.command.replace(f"{TOP}/", "./")
         program = re.search(r"\S+/tests/\w+(?= |$)", command)
         self.target = named or (program[0] if program else None)
-        self.is_sanitized = program is not None
+        self.is_sanitized = program is not None or "LD_PRELOAD" in command
+        self.for_limits = "sanitized limits" in name  # they take long
         self.seconds, self.kills = 0, {}
         if re.search(r"_test\.py( \w+)*$", command):
             self.command += " --failfast"
@@ -131,6 +141,7 @@ class Suite:
         """By the chance that it kills in a second: what was seen, and a guess to begin with."""
         folder, stem = mutant.folder, pathlib.Path(mutant.name).stem
         chance = self.kills.get(folder, 0) + 0.2 + (folder in self.name) + 2 * (stem in self.name)
+        chance *= 10 if mutant.limited and "limits" in self.name else 1
         return -chance / (self.seconds + 0.3)
 
     def fails(self, folder, seconds):
@@ -205,7 +216,8 @@ class Tree:
                 return "broken"
             if self.digests() == self.same:
                 return "same"
-            for suite in sorted(suites, key=lambda suite: suite.order(mutant)):
+            chosen = [suite for suite in suites if mutant.limited or not suite.for_limits]
+            for suite in sorted(chosen, key=lambda suite: suite.order(mutant)):
                 if not self.make(suite.target):
                     return "broken"
                 if suite.fails(self.folder, 3 + 4 * suite.seconds):
