@@ -1,5 +1,5 @@
-"""Makes the mutants of a C source: one operator, bound, statement or pair of arguments changed, or a
-limit (tests/limits.mk) one more or one less where it is used.
+"""Makes the mutants of a C source: one operator, bound, statement or pair of arguments changed, or
+a limit (tests/limits.mk) one more or one less where it is used.
 
 mutants_of(text, limits) gives them as (from, to, replacement): text[from:to] is to be replaced. It
 knows the form that clang-format gives the sources, not C; what does not compile is for the compiler

@@ -11,9 +11,10 @@ diffs; what equivalents.txt has, with the reason why nobody can tell them from t
 count.
 
 In the environment: N (200) mutants, drawn with SEED (1) from the lines that WORD (all) is in, as
-table/keys or url.c:289, or with WORD=limits from those that name a limit; AGAIN=1 runs the survivors of the last run alone, after the tests were
-changed; JOBS (2) at once. What was found is kept in build/mutants, so that a run that was stopped
-goes on where it was. The last line is `N passed, N failed`, of mutants killed and survivors.
+table/keys or url.c:289, or with WORD=limits from those that name a limit; AGAIN=1 runs the
+survivors of the last run alone, after the tests were changed; JOBS (2) at once. What was found is
+kept in build/mutants, so that a run that was stopped goes on where it was. The last line is
+`N passed, N failed`, of mutants killed and survivors.
 """
 import concurrent.futures
 import contextlib

@@ -570,7 +570,7 @@ static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,
     builder.owned = bloom_allocate(memory, builder.keys);
     builder.counts = bloom_allocate(memory, builder.places);
     builder.sums = bloom_allocate(memory, builder.places * sizeof *builder.sums);
-    builder.waiting = bloom_allocate(memory, BLOOM_FUSE_WAITING_FIRST * sizeof *builder.waiting);
+    builder.waiting = bloom_allocate(memory, builder.waiting_room * sizeof *builder.waiting);
     enum bloom_built built = BLOOM_BUILD_NO_MEMORY;
     if (builder.ends != NULL && builder.hashes != NULL && builder.owned != NULL &&
         builder.counts != NULL && builder.sums != NULL && builder.waiting != NULL)
