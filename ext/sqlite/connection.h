@@ -20,7 +20,17 @@ void bloom_library_keep(void);
 /* Ends a use. The caller must not call SQLite afterwards, unless it has another use. */
 void bloom_library_leave(void);
 
-struct bloom_caches;
+/* What the caches of its filter tables share: see table/cache.c. */
+struct bloom_caches {
+    struct bloom_cache *first;
+    struct bloom_cache_row *hand; /* in the ring of all rows; NULL: there are none */
+    uint64_t rows;
+    uint64_t bytes;       /* of rows and indexes */
+    uint64_t index_bytes; /* of these */
+    uint64_t limit;
+    uint64_t time;   /* in look-ups */
+    uint64_t ask_at; /* the time for the next question about the limit */
+};
 
 /* What the functions and filter tables of a connection share. */
 struct bloom_connection {
@@ -30,8 +40,8 @@ struct bloom_connection {
     uint64_t deaths;         /* of pins */
     unsigned tables_running; /* statements of filter tables at work: see table/database.h */
     int table_changes;       /* rows that they have changed by statements */
-    struct bloom_caches *caches; /* of filter tables: see table/cache.h */
-    bool loaded;             /* everything is registered: see extension.c */
+    struct bloom_caches caches;
+    bool loaded; /* everything is registered: see extension.c */
 };
 
 /* Finds the state of a connection, or makes it, and takes a reference. NULL: no memory. */

@@ -60,59 +60,42 @@ struct bloom_cache_row {
     uint8_t bytes[];
 };
 
-/* What the caches of a connection share. */
-struct bloom_caches {
-    struct bloom_cache *first;
-    struct bloom_cache_row *hand; /* NULL: no rows */
-    uint64_t rows;
-    uint64_t bytes;       /* of rows and indexes */
-    uint64_t index_bytes; /* of these */
-    uint64_t limit;       /* the largest of the caches */
-    uint64_t time;
-    uint64_t ask_at; /* the time for the next question about the limit */
-};
+/* The largest limit of the caches is that of all. */
+static void set_limit(struct bloom_caches *caches) {
+    caches->limit = 0;
+    for (const struct bloom_cache *cache = caches->first; cache != NULL; cache = cache->next)
+        if (cache->limit > caches->limit)
+            caches->limit = cache->limit;
+}
 
 /* Life */
 
-static void free_if_unused(struct bloom_connection *connection) {
-    if (connection->caches->first != NULL)
-        return;
-    sqlite3_free(connection->caches);
-    connection->caches = NULL;
-}
-
 struct bloom_cache *bloom_cache_open(struct bloom_connection *connection, const char *schema,
                                      const char *name) {
-    if (connection->caches == NULL) {
-        connection->caches = sqlite3_malloc(sizeof *connection->caches);
-        if (connection->caches == NULL)
-            return NULL;
-        *connection->caches = (struct bloom_caches){.limit = BLOOM_CACHE_BYTES};
-    }
-    struct bloom_cache *cache = connection->caches->first;
+    struct bloom_caches *caches = &connection->caches;
+    struct bloom_cache *cache = caches->first;
     while (cache != NULL && (sqlite3_stricmp(cache->database.schema, schema) != 0 ||
                              sqlite3_stricmp(cache->database.name, name) != 0))
         cache = cache->next;
-    if (cache == NULL) {
-        cache = sqlite3_malloc(sizeof *cache);
-        if (cache == NULL) {
-            free_if_unused(connection);
-            return NULL;
-        }
-        *cache = (struct bloom_cache){.shared = connection->caches,
-                                      .next = connection->caches->first,
-                                      .epoch = 1,
-                                      .incarnation = 1,
-                                      .limit = BLOOM_CACHE_BYTES};
-        connection->caches->first = cache;
-        if (!bloom_database_open(&cache->database, connection, schema, name)) {
-            cache->references++;
-            bloom_cache_close(cache);
-            return NULL;
-        }
+    if (cache != NULL) {
+        cache->references++;
+        return cache;
     }
-    cache->references++;
-    return cache;
+    cache = sqlite3_malloc(sizeof *cache);
+    if (cache == NULL)
+        return NULL;
+    *cache = (struct bloom_cache){.shared = caches,
+                                  .next = caches->first,
+                                  .references = 1,
+                                  .incarnation = 1,
+                                  .epoch = 1,
+                                  .limit = BLOOM_CACHE_BYTES};
+    caches->first = cache;
+    set_limit(caches);
+    if (bloom_database_open(&cache->database, connection, schema, name))
+        return cache;
+    bloom_cache_close(cache);
+    return NULL;
 }
 
 static void free_row(struct bloom_caches *caches, struct bloom_cache_row *row) {
@@ -139,7 +122,6 @@ static void free_array(struct bloom_caches *caches, struct bloom_cache_array *ar
 }
 
 void bloom_cache_close(struct bloom_cache *cache) {
-    struct bloom_connection *connection = cache->database.owner;
     struct bloom_caches *caches = cache->shared;
     if (--cache->references > 0)
         return;
@@ -153,7 +135,7 @@ void bloom_cache_close(struct bloom_cache *cache) {
     sqlite3_free(cache->drafts);
     bloom_database_close(&cache->database);
     sqlite3_free(cache);
-    free_if_unused(connection);
+    set_limit(caches);
 }
 
 /* Whether memory may be used */
@@ -245,10 +227,7 @@ static void ask_limit(struct bloom_cache *cache) {
     caches->ask_at = caches->time + BLOOM_CACHE_AGE * caches->rows + BLOOM_CACHE_LOOKUPS;
     const uint64_t size = bloom_database_cache_bytes(&cache->database);
     cache->limit = size > BLOOM_CACHE_BYTES ? size : BLOOM_CACHE_BYTES;
-    caches->limit = 0;
-    for (const struct bloom_cache *other = caches->first; other != NULL; other = other->next)
-        if (other->limit > caches->limit)
-            caches->limit = other->limit;
+    set_limit(caches);
 }
 
 static bool is_void(const struct bloom_cache_row *row) {
