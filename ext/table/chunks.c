@@ -18,7 +18,7 @@ enum {
 #define BLOOM_READS_BEFORE_READER 4
 #endif
 /* A row of at least that length is read by the reader at once, because copying it takes longer than
- * opening the reader. Its first change in a transaction does not read all of it to keep it. */
+ * opening the reader. */
 #ifndef BLOOM_LARGE_ROW_BYTES
 #define BLOOM_LARGE_ROW_BYTES 16000
 #endif
@@ -353,13 +353,12 @@ static int read_change(struct bloom_chunks *chunks, uint8_t *room, struct bloom_
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(chunks->database, code);
 }
 
-/* Opens a row that is not in memory, and keeps it if there is room: a large one only if it was used
- * before, because reading all of it takes long. */
+/* Opens a row that is not in memory. It is kept if it was used before and there is room. */
 static int open_row(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
                     enum bloom_known known, struct bloom_change *change) {
     uint8_t *room = NULL;
     int code = SQLITE_OK;
-    if (known == BLOOM_SEEN || (known == BLOOM_UNKNOWN && key->length < BLOOM_LARGE_ROW_BYTES))
+    if (known == BLOOM_SEEN)
         code = bloom_cache_room(chunks->cache, key, true, &room);
     if (code == SQLITE_OK)
         code = open_chunk(chunks, &change->place, true, &change->handle);
@@ -420,22 +419,6 @@ int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *pla
     return code;
 }
 
-/* Writes a row that is not there, or counts as zeros, and keeps it. */
-static int save_new(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
-                    struct bloom_change *change) {
-    uint8_t *room = NULL;
-    int code = bloom_database_write_row(chunks->database, key->id, change->row, key->length);
-    if (code == SQLITE_OK)
-        code = bloom_cache_room(chunks->cache, key, true, &room);
-    if (code == SQLITE_OK && room != NULL) {
-        memcpy(room, change->row, key->length);
-        bloom_cache_keep(chunks->cache, key);
-    } else if (code == SQLITE_OK) {
-        code = bloom_cache_note(chunks->cache, key, true);
-    }
-    return code;
-}
-
 /* Writes head and blocks through the handle. */
 static int save_through(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
                         struct bloom_change *change) {
@@ -463,7 +446,9 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) 
     else if (change->handle != NULL)
         code = save_through(chunks, &key, change);
     else
-        code = save_new(chunks, &key, change);
+        code = bloom_database_write_row(chunks->database, key.id, change->row, key.length);
+    if (code == SQLITE_OK && !change->is_kept) /* a new row, or one that counted as zeros */
+        code = bloom_cache_note(chunks->cache, &key, true);
     chunks->cache->has_written = chunks->cache->has_written || code == SQLITE_OK;
     return bloom_change_close(change, code);
 }

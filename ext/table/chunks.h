@@ -14,8 +14,9 @@
  *     -                        "has no row"        the chunk counts as zeros
  *
  * The first change of a chunk in a transaction is written through a BLOB handle, head and blocks
- * together, and the row is kept. Later changes wait in memory. So a small transaction costs what it
- * costs without memory, and each chunk that has bits has a row at once.
+ * together, or as a new row. The second one, too, but the row is kept then, and later changes wait
+ * in memory. So a small transaction costs what it costs without memory, and each chunk that has
+ * bits has a row at once.
  *
  * Reading without memory takes a statement, or a BLOB handle: the reader. It takes longer to open
  * than a statement takes, and less time to move. So it is for queries that read many blocks, and
