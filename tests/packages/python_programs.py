@@ -253,13 +253,11 @@ class Feed(Program):
         self.assertEqual(one(database, found), 0)
 
     def test_the_table_says_how(self):
-        salt = "salt={0}000102030405060708090a0b0c0d0e0f{0}"
-        for options, given in (("key=URL", None), (f"key=URL, {salt.format(chr(39))}",
-                                                   f"key=url, {salt.format('')}")):
-            database = connect(f"CREATE VIRTUAL TABLE seen USING bloom({options})")
-            sqlite_bloom.add_all(database, "seen", ["http://evil.example/"], given)
-            self.assertEqual(one(database, "SELECT count(*) FROM seen WHERE key MATCH"
-                                 " 'http://a.evil.example/b'"), 1)
+        database = connect("CREATE VIRTUAL TABLE seen USING bloom(key=URL,"
+                           " salt='000102030405060708090a0b0c0d0e0f')")
+        sqlite_bloom.add_all(database, "seen", ["http://evil.example/"])
+        self.assertEqual(one(database, "SELECT count(*) FROM seen WHERE key MATCH"
+                             " 'http://a.evil.example/b'"), 1)
         database = connect('CREATE VIRTUAL TABLE "a ""b" USING bloom', apsw)
         self.assertEqual(sqlite_bloom.add_all(database, 'a "b', map(str, range(2500))), 2500)
 

@@ -9,7 +9,6 @@
 
 import atexit
 import inspect
-import json
 import os
 import shutil
 import sys
@@ -224,7 +223,6 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
     try:
         for name, function in feed.functions():
             _feed.define(connection, name, function)
-        feed.begin()
         result = connection.cursor().execute(
             f"SELECT bloom_agg({', '.join(arguments)}) FROM {feed.rows}",
             [n, p] + [options] * (options is not None),
@@ -250,17 +248,14 @@ _NO_FILTER_TABLE = {
 }
 
 
-def add_all(connection, table, keys, options=None, *, progress=None):
+def add_all(connection, table, keys, *, progress=None):
     """Adds all keys to a filter table, and returns how many there were.
 
     connection: of sqlite3, apsw or the like, which has loaded the extension. table: its name. keys
-    and progress: as those of build. options: needed for a table with a salt only, as in
-    'salt=...', or 'key=url, salt=...'.
+    and progress: as those of build.
 
-    The keys are added by the command 'add_all' in batches of a tenth of the table's capacity. A
-    batch takes 20 bytes of memory for each of its distinct keys, and it reads and writes much of
-    the table, so that smaller batches would take several times as long. An error leaves the table
-    as it was. If no transaction is open, all keys are committed at the end.
+    One INSERT adds all keys. An error leaves the table as it was. If no transaction is open, all
+    keys are committed at the end.
 
     Raises what build raises. No key at all is no error, and adds nothing.
     """
@@ -268,7 +263,6 @@ def add_all(connection, table, keys, options=None, *, progress=None):
         raise TypeError(
             f"sqlite_bloom.add_all: the table is a {type(table).__qualname__}. Pass its name as str"
         )
-    _check_options(options, "sqlite_bloom.add_all")
     if not hasattr(connection, "cursor"):
         raise TypeError(
             f"sqlite_bloom.add_all: a {type(connection).__qualname__} is not a connection."
@@ -277,27 +271,19 @@ def add_all(connection, table, keys, options=None, *, progress=None):
     name = '"' + table.replace('"', '""') + '"'
     cursor = connection.cursor()
     try:
-        info = json.loads(list(cursor.execute(f"SELECT info FROM {name}"))[0][0])
+        cursor.execute(f"SELECT info FROM {name} LIMIT 0")
     except Exception as error:
         for problem, advice in _NO_FILTER_TABLE.items():
             if problem in str(error):
                 raise ValueError(f"sqlite_bloom.add_all: {error}. {advice.format(name)}") from error
         raise
-    if options is None and "key" in info:
-        options = f"key={info['key']}"
-    feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress, max(1000, info["capacity"] // 10))
-    hashes = f"bloom_hashes({feed.key}{'' if options is None else ', ?'})"
+    feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress)
     for function in feed.functions():
         _feed.define(connection, *function)
     try:
         cursor.execute("SAVEPOINT sqlite_bloom_add_all")
         try:
-            while not feed.is_done():
-                feed.begin()
-                cursor.execute(
-                    f"INSERT INTO {name}({name}, key) SELECT 'add_all', {hashes} FROM {feed.rows}",
-                    [options] * (options is not None),
-                )
+            cursor.execute(f"INSERT INTO {name}(key) SELECT {feed.key} FROM {feed.rows}")
             feed.report_the_end()
         except BaseException as error:
             cursor.execute("ROLLBACK TO sqlite_bloom_add_all")

@@ -35,7 +35,6 @@ def add_all(
     connection: object,
     table: str,
     keys: Iterable[Union[str, bytes, SupportsIndex, float, None]],
-    options: Optional[str] = None,
     *,
     progress: Optional[Callable[[int], object]] = None,
 ) -> int: ...

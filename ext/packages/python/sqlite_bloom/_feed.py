@@ -44,11 +44,9 @@ _FORMS = {
 
 
 class Feed:
-    """name: of the function, for errors. limit: a statement ends after about as many keys, and the
-    next one goes on.
-    """
+    """name: of the function, for errors."""
 
-    def __init__(self, keys, name, progress, limit=None):
+    def __init__(self, keys, name, progress):
         if isinstance(keys, (str, bytes, bytearray)):
             raise TypeError(f"{name}: keys is one key. Pass a list of it, [{keys[:40]!r}]")
         if not hasattr(keys, "__iter__") and not hasattr(keys, "__getitem__"):
@@ -66,11 +64,9 @@ class Feed:
             keys = keys.to_numpy()
         self.name = name
         self.progress = progress
-        self.limit = limit
         self.done = 0  # keys, None left out
         self.added = False  # there was a key
         self.problem = None  # what an iterator, progress or a check raised
-        self.ended = False  # the iterator has
         is_array = _is_array_of_integers(keys)
         self._array = keys if is_array else ()
         self._sliced = 0  # of the array
@@ -79,7 +75,6 @@ class Feed:
         self._kinds = set()
         self._unread = []  # the first keys
         self._aside = collections.deque()  # number and key, for key by key
-        self._left = 0
         self._last = None  # number and key that SQLite was given last, key by key
         self._key = None  # of the row, key by key
         self._kind = "array" if is_array else self._kind_of_the_first()
@@ -91,13 +86,6 @@ class Feed:
             if any(isinstance(key, kind) and pack([key]) for key in self._unread):
                 return kind
         return None
-
-    def begin(self):
-        """Before each statement."""
-        self._left = self.limit if self.limit is not None else sys.maxsize
-
-    def is_done(self):
-        return self.ended and not self._aside
 
     def functions(self):
         """Names and functions. What one raises is kept, because sqlite3 does not hand it on."""
@@ -113,19 +101,19 @@ class Feed:
             self.problem = error
             raise
 
-    # Generators of what the functions return. NULL ends a statement.
+    # Generators of what the functions return. NULL ends the statement.
 
     def _batches(self):
         pack = _PACKERS[self._kind]
         one = pack([self._kind(1)])  # any key; self._key takes its place
         while True:
             self._key = None
-            if self._aside and self._left > 0:
+            if self._aside:
                 self._key = self._next_aside()
                 if self._key is not None:
                     yield one
                 continue
-            keys = self._read() if self._left > 0 else []
+            keys = self._read()
             if not keys:
                 yield None
                 continue
@@ -140,7 +128,6 @@ class Feed:
                     continue
                 batch = pack(keys)
             self.added = True
-            self._left -= len(keys)
             self._size = max(1, min(_BATCH_KEYS, _BATCH_LENGTH * len(keys) // len(batch)))
             yield batch
 
@@ -150,9 +137,9 @@ class Feed:
 
     def _one_by_one(self):
         while True:
-            if not self._aside and self._left > 0:
+            if not self._aside:
                 self._aside.extend(self._numbered(self._read()))
-            if not self._aside or self._left <= 0:
+            if not self._aside:
                 yield None
                 continue
             key = self._next_aside()
@@ -162,7 +149,6 @@ class Feed:
     def _next_aside(self):
         """The next key of those aside; None for a float that is no number, which would be NULL."""
         self._last = self._aside.popleft()
-        self._left -= 1
         if self._last[1] != self._last[1]:
             return None
         self.added = True
@@ -175,14 +161,12 @@ class Feed:
     def _slice(self):
         """The next part of an array."""
         part = self._array[self._sliced : self._sliced + _SLICE_KEYS]
-        if self._left <= 0 or len(part) == 0:
-            self.ended = len(part) == 0
+        if len(part) == 0:
             return None
         if part.dtype.kind == "u" and part.max() >= 2**63:
             place = int((part >= 2**63).argmax())
             raise self._beyond(int(part[place]), self.done + place + 1)
         self._sliced += len(part)
-        self._left -= len(part)
         self.added = True
         self._count(len(part))
         return part.astype("<i8").tobytes()
@@ -205,7 +189,6 @@ class Feed:
                 keys = [key for key in keys if type(key).__name__ not in _NO_KEYS]
                 keys = [self._checked(key, self.done + i) for i, key in enumerate(keys, 1)]
                 self._kinds = set(map(type, keys))
-        self.ended = self.ended or not more
         self._count(len(keys))
         return keys
 
