@@ -4,6 +4,7 @@ python_test.py runs this there. Also the Python hosts, as sqlite_bloom.load take
 
 import asyncio
 import concurrent.futures
+import datetime
 import gc
 import glob
 import hashlib
@@ -25,6 +26,8 @@ import django.conf
 import django.core.management
 import numpy
 import pandas
+import polars
+import pyarrow
 import sqlalchemy
 import sqlalchemy.ext.asyncio
 import sqlalchemy.orm
@@ -67,6 +70,11 @@ def breaks(*keys):
 
 def stop(done):
     raise KeyboardInterrupt(done)
+
+
+def listed(column):
+    ways = (way for way in ("to_pylist", "to_list", "tolist") if hasattr(column, way))
+    return next((getattr(column, way)() for way in ways), column)
 
 
 class Program(unittest.TestCase):
@@ -271,6 +279,106 @@ class Feed(Program):
                 ("TypeError: sqlite_bloom.add_all: a Cursor is not a connection. Pass a connection"
                  " of sqlite3 or apsw", database.cursor(), "plain")):
             self.says(message, sqlite_bloom.add_all, *arguments, ["a"])
+
+
+class Check(Program):
+    """Columns of every kind, against bloom_check of one value a statement."""
+
+    ODD = [*Feed.ODD, "http://a.evil.example/", "\0", -0.0, 2.0**63, 2.5, float("nan"), pandas.NA]
+    @classmethod
+    def setUpClass(cls):
+        keys = [*Feed.ODD[:-1], "k7", 7, 8]
+        cls.filters = [sqlite_bloom.build(keys, options=layout) for layout in ("fuse", "classic")]
+        cls.filters.append(sqlite_bloom.build(["evil.example", "k7"], options="key=url"))
+        cls.fuse = cls.filters[0]
+
+    def compare(self, filter, column, values, kind):
+        """Returns the answers, which must be of a kind, and right."""
+        database = connect()
+        database.execute("CREATE TABLE f(f)")
+        database.execute("INSERT INTO f VALUES (?)", [filter])
+        keys = [None if pandas.isna(value) else value for value in values]
+        known = {key: one(database, "SELECT bloom_check(f, ?) FROM f", key) for key in set(keys)}
+        answers = sqlite_bloom.check(filter, column)
+        self.assertIs(type(answers), kind)
+        self.assertEqual([None if pandas.isna(answer) else answer for answer in listed(answers)],
+                         [None if known[key] is None else known[key] == 1 for key in keys])
+        return answers
+
+    def test_values_of_every_kind_in_lists(self):
+        generator = random.Random(2)
+        for filter, share in itertools.product(self.filters, (0, 0.001, 0.9)):
+            for plain in ([f"k{i}" for i in range(99)], list(range(99)), [1.0, 7.0, None]):
+                self.compare(filter, iter(values := [
+                    generator.choice(self.ODD if generator.random() < share else plain)
+                    for _ in range(12_000)]), values, list)
+
+    def test_columns_of_libraries(self):
+        def arrays():
+            for kind in ("int8", "<i8", ">i8", "uint64", "float32", "float64", "bool", "U9", "O"):
+                yield numpy.array([1, 7, 0, 2], kind), numpy.ndarray
+            yield numpy.arange(30_000)[::-3], numpy.ndarray
+            yield numpy.array(["k7", None, 7], "O"), numpy.ma.MaskedArray
+            for mask in ([0, 1, 0], [0, 0, 0]):
+                yield numpy.ma.array([7, 7, 2], mask=mask), numpy.ma.MaskedArray
+            yield pandas.Index(["k7", "b"]), pandas.arrays.BooleanArray
+            yield pandas.array([7, None], "Int64"), pandas.arrays.BooleanArray
+            for kind in (None, "object", "string", "category"):
+                yield pandas.Series(["k7", None, "b"], dtype=kind), pandas.Series
+            for values in ([7, 9], [7, None, 2.5], ["", "k7", b"a"], []):
+                yield pandas.Series(values), pandas.Series
+            for kind in (polars.String, polars.Categorical, polars.Enum(["k7", "b"])):
+                yield polars.Series("n", ["k7", None, "b"], kind), polars.Series
+            for values in ([7, None, 3], [2.5, 7.0], [b"a", b""], [True, False], []):
+                yield polars.Series(values), polars.Series
+                yield pyarrow.array(values), pyarrow.BooleanArray
+                yield pyarrow.chunked_array([values, values[1:]]), pyarrow.ChunkedArray
+            yield pyarrow.array(["k7", None]).dictionary_encode(), pyarrow.BooleanArray
+
+        for column, kind in arrays():
+            for filter in self.filters:
+                answers = self.compare(filter, column, listed(column), kind)
+                self.assertIn(str(getattr(answers, "dtype", "bool")).lower(), ("bool", "boolean"))
+
+    def test_indexes_names_and_masks_are_kept(self):
+        series = pandas.Series(["k7", "b", None], index=[3, 3, 1], name="x")
+        pandas.testing.assert_series_equal(
+            sqlite_bloom.check(self.fuse, series),
+            pandas.Series([True, False, None], index=[3, 3, 1], name="x", dtype="boolean"))
+        found = sqlite_bloom.check(self.fuse, polars.Series("x", ["k7", "b"]))
+        self.assertEqual(polars.DataFrame({"x": ["k7", "b"]}).filter(found)["x"].to_list(), ["k7"])
+        self.assertEqual((found.name, found.dtype), ("x", polars.Boolean))
+
+    def test_threads(self):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for answers in pool.map(lambda _: sqlite_bloom.check(
+                    self.fuse, ["k7", None, 5] * 5000), range(16)):
+                self.assertEqual(answers, [True, None, False] * 5000)
+
+    def test_what_is_refused(self):
+        column = "Pass one column: a list, an array of one dimension, or a Series"
+        times = "Convert them to what the filter has, for example to str or int"
+        day = datetime.date(2026, 1, 1)
+        for message, values in (
+                ("TypeError: sqlite_bloom.check: column has times (datetime64[us]). " + times,
+                 pandas.date_range("2026", periods=2, unit="us")),
+                *(("TypeError: sqlite_bloom.check: key 1 is a date. Pass each key as a str, bytes,"
+                   " int or float", days)
+                  for days in ([day], polars.Series([day]), pyarrow.array([day]))),
+                *((f"ValueError: sqlite_bloom.check: key 3 is {2**63}, {BEYOND}", big)
+                  for big in ([1, "a", 2**63], numpy.array([1, 2, 2**63], "uint64"),
+                              [1.5, None, 2**63])),
+                (f"ValueError: sqlite_bloom.check: key 10002 is '\\ud800', {BEYOND}",
+                 ["a"] * 10_001 + ["\ud800"]),
+                ("KeyError: 'mine'", breaks("a")),
+                *((f"TypeError: sqlite_bloom.check: column is a {type(no).__name__}. {column}", no)
+                  for no in ("a", 7, None, numpy.zeros((2, 2)), numpy.array(1), pandas.DataFrame(),
+                             polars.DataFrame(), pyarrow.table({})))):
+            self.says(message, sqlite_bloom.check, self.fuse, values)
+        self.says("TypeError: sqlite_bloom.check: filter is a list. Pass the bytes of a filter"
+                  " first, then the column", sqlite_bloom.check, ["a"], self.fuse)
+        with self.assertRaisesRegex(sqlite3.OperationalError, "^bloom_check: argument 1 is not a"):
+            sqlite_bloom.check(b"x", [])
 
 
 class Processes(Program):

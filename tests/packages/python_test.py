@@ -11,6 +11,7 @@ PYTHON = BUILD / "python"
 TYPED = """
 import sqlite3
 import aiosqlite
+import numpy
 import sqlalchemy
 import sqlite_bloom
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -25,6 +26,9 @@ filter: bytes = sqlite_bloom.build(["a", 1, None], 10, options="fuse")
 sqlite_bloom.build([b''], progress=print)
 added: int = sqlite_bloom.add_all(sqlite3.connect(path), 'seen', [1, 'a'])
 sqlite_bloom.build([object()])  # type: ignore[list-item]
+found: list[bool | None] = sqlite_bloom.check(filter, ["a", 1, None])
+frame = numpy.array([1])[sqlite_bloom.check(filter, numpy.array([1]))]
+sqlite_bloom.check("a", ["a"])  # type: ignore[call-overload]
 """
 
 

@@ -14,10 +14,10 @@ import shutil
 import sys
 import tempfile
 
-from . import _feed
+from . import _check, _feed
 
 __version__ = "@RELEASE@"
-__all__ = ["add_all", "build", "load", "loadable_path"]
+__all__ = ["add_all", "build", "check", "load", "loadable_path"]
 
 _LIBRARY = {"win32": "bloom.dll", "cygwin": "bloom.dll", "darwin": "bloom.dylib"}.get(
     sys.platform, "bloom.so"
@@ -294,3 +294,21 @@ def add_all(connection, table, keys, *, progress=None):
         for function, _ in feed.functions():
             _feed.define(connection, function, None)
     return feed.done
+
+
+def check(filter, column):
+    """Whether the filter has each value of a column: a column of the same kind, of booleans.
+
+    filter: its bytes. column: a Series, an Index or an extension array of pandas, a Series of
+    polars, an Array or ChunkedArray of pyarrow, an array of numpy, or a list or other iterable. The
+    values are those that build takes. None, NaN and NA stay missing.
+
+    The answers are a Series of pandas of type boolean with the same index and name (for an Index
+    and an array, an array), a Series of polars, an Array or ChunkedArray of pyarrow, an array of
+    numpy (a masked one if a value is missing), or a list of True, False and None.
+
+    Raises TypeError for what is not one column, and for values that are no keys, as times,
+    ValueError for a value that SQLite cannot have, and sqlite3.OperationalError with the message of
+    bloom_check.
+    """
+    return _check.check(filter, column, load)

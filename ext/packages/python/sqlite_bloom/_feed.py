@@ -19,10 +19,10 @@ _BATCH_KEYS = 1000
 _SLICE_KEYS = 50_000  # of an array
 _BATCH_LENGTH = 1 << 20  # about; long keys come in smaller batches
 _KINDS = {str, bytes, int, float}
-_NO_KEYS = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
+NO_KEYS = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
 
 
-def _rows(*names):
+def rows(*names):
     """SQL for what functions return, a column each, until the first one returns NULL. They are
     called in that order."""
     columns = ", ".join(names)
@@ -36,10 +36,10 @@ def _rows(*names):
 # For kinds of keys, the rows of a statement, and the key of a row. Where key is not NULL, it takes
 # the place of the one key of its batch. (A UNION ALL of the two would copy every key.)
 _FORMS = {
-    str: (f"{_rows('batch', 'key')} CROSS JOIN bloom_lines(b.batch)", "coalesce(b.key, text)"),
-    int: (f"{_rows('batch', 'key')} CROSS JOIN bloom_integers(b.batch)", "coalesce(b.key, value)"),
-    "array": (f"{_rows('batch')} CROSS JOIN bloom_integers(b.batch)", "value"),
-    None: (_rows("key"), "b.key"),
+    str: (f"{rows('batch', 'key')} CROSS JOIN bloom_lines(b.batch)", "coalesce(b.key, text)"),
+    int: (f"{rows('batch', 'key')} CROSS JOIN bloom_integers(b.batch)", "coalesce(b.key, value)"),
+    "array": (f"{rows('batch')} CROSS JOIN bloom_integers(b.batch)", "value"),
+    None: (rows("key"), "b.key"),
 }
 
 
@@ -67,7 +67,7 @@ class Feed:
         self.done = 0  # keys, None left out
         self.added = False  # there was a key
         self.problem = None  # what an iterator, progress or a check raised
-        is_array = _is_array_of_integers(keys)
+        is_array = is_array_of_integers(keys)
         self._array = keys if is_array else ()
         self._sliced = 0  # of the array
         self._source = iter(() if is_array else keys)
@@ -82,7 +82,7 @@ class Feed:
 
     def _kind_of_the_first(self):
         self._unread = self._read()
-        for kind, pack in _PACKERS.items():
+        for kind, pack in PACKERS.items():
             if any(isinstance(key, kind) and pack([key]) for key in self._unread):
                 return kind
         return None
@@ -104,7 +104,7 @@ class Feed:
     # Generators of what the functions return. NULL ends the statement.
 
     def _batches(self):
-        pack = _PACKERS[self._kind]
+        pack = PACKERS[self._kind]
         one = pack([self._kind(1)])  # any key; self._key takes its place
         while True:
             self._key = None
@@ -163,13 +163,11 @@ class Feed:
         part = self._array[self._sliced : self._sliced + _SLICE_KEYS]
         if len(part) == 0:
             return None
-        if part.dtype.kind == "u" and part.max() >= 2**63:
-            place = int((part >= 2**63).argmax())
-            raise self._beyond(int(part[place]), self.done + place + 1)
+        packed = packed_array(part, self.name, self.done)
         self._sliced += len(part)
         self.added = True
         self._count(len(part))
-        return part.astype("<i8").tobytes()
+        return packed
 
     def _numbered(self, keys):
         """What _read has just returned, with the number of each key."""
@@ -186,22 +184,11 @@ class Feed:
             more = len(keys) > 0
             self._kinds = set(map(type, keys))
             if not self._kinds <= _KINDS:
-                keys = [key for key in keys if type(key).__name__ not in _NO_KEYS]
-                keys = [self._checked(key, self.done + i) for i, key in enumerate(keys, 1)]
+                keys = [key for key in keys if type(key).__name__ not in NO_KEYS]
+                keys = [checked(key, self.name, self.done + i) for i, key in enumerate(keys, 1)]
                 self._kinds = set(map(type, keys))
         self._count(len(keys))
         return keys
-
-    def _checked(self, key, number):
-        if isinstance(key, (str, bytes, int, float)):
-            return key
-        try:
-            return operator.index(key)
-        except (AttributeError, TypeError):
-            raise TypeError(
-                f"{self.name}: key {number} is a {type(key).__qualname__}. Pass each key as a str,"
-                " bytes, int or float"
-            ) from None
 
     def _count(self, keys):
         before, self.done = self.done, self.done + keys
@@ -217,22 +204,44 @@ class Feed:
         """Raises what the user is to see in the place of an error of the statement."""
         if self.problem is not None:
             raise self.problem from None
-        if self._last is None or not _beyond_sqlite(self._last[1]):
+        if self._last is None or not beyond_sqlite(self._last[1]):
             raise error
-        raise self._beyond(self._last[1], self._last[0]) from None
-
-    def _beyond(self, key, number):
-        return ValueError(
-            f"{self.name}: key {number} is {key!r:.60}, which SQLite cannot store. Pass an int of"
-            " at most 64 bits, or a str of valid Unicode"
-        )
+        raise beyond(self._last[1], self.name, self._last[0]) from None
 
 
-def _is_array_of_integers(keys):
-    """One of numpy, or of what looks like it."""
+def checked(key, name, number):
+    """The key, if SQLite can have it; what has __index__ as an int."""
+    if isinstance(key, (str, bytes, int, float)):
+        return key
+    try:
+        return operator.index(key)
+    except (AttributeError, TypeError):
+        raise TypeError(
+            f"{name}: key {number} is a {type(key).__qualname__}. Pass each key as a str,"
+            " bytes, int or float"
+        ) from None
+
+
+def beyond(key, name, number):
+    return ValueError(
+        f"{name}: key {number} is {key!r:.60}, which SQLite cannot store. Pass an int of"
+        " at most 64 bits, or a str of valid Unicode"
+    )
+
+
+def is_array_of_integers(keys):
+    """One of numpy, or of what looks like it. True is 1, as it is to SQLite."""
     dtype = getattr(keys, "dtype", None)
-    return (getattr(dtype, "kind", "") in ("i", "u") and getattr(keys, "ndim", 0) == 1
+    return (getattr(dtype, "kind", "") in ("i", "u", "b") and getattr(keys, "ndim", 0) == 1
             and hasattr(keys, "astype"))
+
+
+def packed_array(part, name, done):
+    """An array of whole numbers as 8 bytes each. done: how many keys are before it."""
+    if part.dtype.kind == "u" and part.max() >= 2**63:
+        place = int((part >= 2**63).argmax())
+        raise beyond(int(part[place]), name, done + place + 1)
+    return part.astype("<i8").tobytes()
 
 
 def _joined(keys):
@@ -261,10 +270,10 @@ def _packed(keys):
     return packed.tobytes()
 
 
-_PACKERS = {str: _joined, int: _packed}
+PACKERS = {str: _joined, int: _packed}
 
 
-def _beyond_sqlite(key):
+def beyond_sqlite(key):
     if isinstance(key, int):
         return not -(2**63) <= key < 2**63
     return isinstance(key, str) and any("\ud800" <= letter <= "\udfff" for letter in key)
