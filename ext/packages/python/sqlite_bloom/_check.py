@@ -1,7 +1,7 @@
 """Whether a filter has each value of a column, for columns of several libraries.
 
 The values go through one SQL statement, many in a row, as in _feed.py: strings joined by line ends,
-whole numbers packed, and everything else one by one. The answer to a row is a string of 0 and 1.
+whole numbers packed, and everything else one by one. The answer to a row is a string of codes.
 None of the libraries is imported: whoever passes its column has done that.
 """
 
@@ -20,14 +20,12 @@ _COLUMNS = (("pandas", "Series"), ("pandas", "Index"), ("pandas.api.extensions",
             ("polars", "Series"), ("pyarrow", "Array"), ("pyarrow", "ChunkedArray"),
             ("numpy", "ndarray"))
 
-# A filter is pinned once for each place that names it.
-_CHECK = "coalesce(bloom_check((SELECT bloom_pin(?1)), {}), 2)"  # NULL: no URL, or NaN
+# A filter is pinned once for each place that names it. NULL: no URL, or NaN.
+_CHECK = "coalesce(bloom_check((SELECT bloom_pin(?1)), {}), 2)"
+_JOINED = "(SELECT group_concat(" + _CHECK + ", '') FROM bloom_{}(b.batch))"
 _QUERY = f"""
-    SELECT CASE typeof(b.batch)
-        WHEN 'text' THEN (SELECT group_concat({_CHECK.format('text')}, '') FROM bloom_lines(b.batch))
-        WHEN 'blob' THEN
-            (SELECT group_concat({_CHECK.format('value')}, '') FROM bloom_integers(b.batch))
-        ELSE {_CHECK.format('b.key')} END
+    SELECT CASE typeof(b.batch) WHEN 'text' THEN {_JOINED.format('text', 'lines')}
+        WHEN 'blob' THEN {_JOINED.format('value', 'integers')} ELSE {_CHECK.format('b.key')} END
     FROM {_feed.rows('batch', 'key')}"""
 
 
@@ -38,63 +36,57 @@ def check(filter, column, load):
             f"{_NAME}: filter is a {type(filter).__qualname__}. Pass the bytes of a filter first,"
             " then the column"
         )
-    parts = _parts(column)
+    questions = _Questions(_parts(column))
     connection = _feed.own_connection(load)
     try:
         # Bytes that are not a filter are an error for an empty column, too.
         connection.cursor().execute("SELECT bloom_check(?, NULL)", [filter]).fetchone()
-        return _result(column, _Checks(parts).answers(connection, filter))
+        _feed.define(connection, "sqlite_bloom_batch", questions.next_batch)
+        _feed.define(connection, "sqlite_bloom_key", lambda: questions.key)
+        for (answer,) in connection.cursor().execute(_QUERY, [filter]):
+            questions.note(str(answer).encode())
+    except Exception:
+        if questions.problem is not None:  # sqlite3 does not hand it on
+            raise questions.problem from None
+        raise
     finally:
         connection.close()
+    return _result(column, b"".join(questions.codes))
 
 
-class _Checks:
-    """The rows of the statement, from parts of the column, and what their answers are for."""
+class _Questions:
+    """The rows of the statement, from parts of a column, and where their answers belong."""
 
     def __init__(self, parts):
-        self._parts = parts
+        self.codes = []  # for each part
+        self.key = None  # of the row
+        self.problem = None  # what the column raised
         self._asked = collections.deque()  # for each row, the codes of its part, and which of them
-        self._codes = []  # for each part
-        self._key = None  # of the row
-        self._problem = None
+        self._batches = self._all(parts)
 
-    def answers(self, connection, filter):
-        """A code for each value."""
-        _feed.define(connection, "sqlite_bloom_batch", self._kept(self._batches()).__next__)
-        _feed.define(connection, "sqlite_bloom_key", lambda: self._key)
+    def next_batch(self):
         try:
-            for (answer,) in connection.cursor().execute(_QUERY, [filter]):
-                codes, places = self._asked.popleft()
-                answer = str(answer).encode()
-                if isinstance(places, slice):
-                    codes[places] = answer
-                else:
-                    for place, code in zip(places, answer):
-                        codes[place] = code
-        except Exception:
-            if self._problem is not None:
-                raise self._problem from None
-            raise
-        return b"".join(self._codes)
-
-    def _kept(self, values):
-        try:
-            yield from values
+            return next(self._batches, None)
         except BaseException as error:
-            self._problem = error
+            self.problem = error
             raise
 
-    def _batches(self):
+    def _all(self, parts):
         done = 0
-        for part in self._parts:
-            codes = bytearray([_MISSING]) * len(part)
-            self._codes.append(codes)
-            for places, batch, self._key in _rows_of(part, done):
-                self._asked.append((codes, places))
+        for part in parts:
+            self.codes.append(bytearray([_MISSING]) * len(part))
+            for places, batch, self.key in _rows_of(part, done):
+                self._asked.append((self.codes[-1], places))
                 yield batch
             done += len(part)
-        while True:
-            yield None
+
+    def note(self, answer):
+        codes, places = self._asked.popleft()
+        if isinstance(places, slice):
+            codes[places] = answer
+        else:
+            for place, code in zip(places, answer):
+                codes[place] = code
 
 
 def _rows_of(part, done):
@@ -135,10 +127,10 @@ def _plain(value, before):
 
 def _packed(values):
     """Values of one kind as a batch, or None."""
-    for kind, pack in _feed.PACKERS.items():
-        if values and isinstance(values[0], kind) and (kind is int or sum(map(len, values)) <= _LONGEST):
-            return pack(values)
-    return None
+    kind = next((kind for kind in _feed.PACKERS if values and isinstance(values[0], kind)), None)
+    if kind is None or kind is str and sum(map(len, values)) > _LONGEST:
+        return None
+    return _feed.PACKERS[kind](values)
 
 
 def _library(column):
@@ -155,8 +147,8 @@ def _parts(column):
     if (isinstance(column, (str, bytes, bytearray)) or getattr(column, "ndim", 1) != 1
             or hasattr(column, "columns") or not hasattr(column, "__iter__")):
         raise TypeError(
-            f"{_NAME}: column is a {type(column).__qualname__}. Pass one column: a list, an array of"
-            " one dimension, or a Series"
+            f"{_NAME}: column is a {type(column).__qualname__}. Pass one column: a list, an array"
+            " of one dimension, or a Series"
         )
     library = _library(column)
     if library is None:
