@@ -45,6 +45,9 @@ class Programs(unittest.TestCase):
         self.python(TOP / "tests/packages/python_programs.py",
                     env={"FILTER": FILTER, "FILTER_MD5": FILTER_MD5})
 
+    def test_scrapy(self):
+        self.python(TOP / "tests/packages/scrapy_programs.py")
+
     def test_type_hints(self):
         (self.environment.folder / "typed.py").write_text(TYPED)
         self.assertIn("Success", self.python("-m", "mypy", "--strict", "typed.py"))

@@ -289,9 +289,9 @@ def define(connection, name, function):
         connection.create_function(name, 0, function)
 
 
-def own_connection(load):
+def own_connection(load, path=":memory:"):
     """A connection of sqlite3, or of apsw where that cannot load extensions."""
-    connection = sqlite3.connect(":memory:")
+    connection = sqlite3.connect(path)
     try:
         load(connection)
     except NotImplementedError:
@@ -302,6 +302,6 @@ def own_connection(load):
             apsw = None
         if apsw is None:
             raise
-        connection = apsw.Connection(":memory:")
+        connection = apsw.Connection(path)
         load(connection)
     return connection
