@@ -356,12 +356,10 @@ class Check(Program):
                 self.assertEqual(answers, [True, None, False] * 5000)
 
     def test_what_is_refused(self):
-        column = "Pass one column: a list, an array of one dimension, or a Series"
-        times = "Convert them to what the filter has, for example to str or int"
         day = datetime.date(2026, 1, 1)
         for message, values in (
-                ("TypeError: sqlite_bloom.check: column has times (datetime64[us]). " + times,
-                 pandas.date_range("2026", periods=2, unit="us")),
+                ("TypeError: sqlite_bloom.check: the column has times (datetime64[us]). Convert"
+                 " them to str or int", pandas.date_range("2026", periods=2, unit="us")),
                 *(("TypeError: sqlite_bloom.check: key 1 is a date. Pass each key as a str, bytes,"
                    " int or float", days)
                   for days in ([day], polars.Series([day]), pyarrow.array([day]))),
@@ -371,8 +369,12 @@ class Check(Program):
                 (f"ValueError: sqlite_bloom.check: key 10002 is '\\ud800', {BEYOND}",
                  ["a"] * 10_001 + ["\ud800"]),
                 ("KeyError: 'mine'", breaks("a")),
-                *((f"TypeError: sqlite_bloom.check: column is a {type(no).__name__}. {column}", no)
-                  for no in ("a", 7, None, numpy.zeros((2, 2)), numpy.array(1), pandas.DataFrame(),
+                ("TypeError: sqlite_bloom.check: column is one key. Pass a list of it, ['a']", "a"),
+                ("TypeError: sqlite_bloom.check: column is None and cannot be iterated. Pass an"
+                 " iterable of keys", None),
+                *((f"TypeError: sqlite_bloom.check: column is a {type(no).__name__}. Pass one"
+                   " column of it, as in frame['url']", no)
+                  for no in (numpy.ones((2, 2), int), numpy.array(1), pandas.DataFrame(),
                              polars.DataFrame(), pyarrow.table({})))):
             self.says(message, sqlite_bloom.check, self.fuse, values)
         self.says("TypeError: sqlite_bloom.check: filter is a list. Pass the bytes of a filter"

@@ -218,20 +218,20 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
     """
     _check_options(options, "sqlite_bloom.build")
     feed = _feed.Feed(keys, "sqlite_bloom.build", progress)
-    arguments = [feed.key, "?", "?"] + ["?"] * (options is not None)
+    rows, key = feed.choose()
+    arguments = [key, "?", "?"] + ["?"] * (options is not None)
     connection = _feed.own_connection(load)
     try:
-        for name, function in feed.functions():
-            _feed.define(connection, name, function)
+        feed.define(connection)
         result = connection.cursor().execute(
-            f"SELECT bloom_agg({', '.join(arguments)}) FROM {feed.rows}",
+            f"SELECT bloom_agg({', '.join(arguments)}) FROM {rows}",
             [n, p] + [options] * (options is not None),
         ).fetchone()[0]
     except Exception as error:
         feed.explain(error)
     finally:
         connection.close()
-    if not feed.added:
+    if not feed.done:
         raise ValueError(
             "sqlite_bloom.build: there is no key, and an empty filter lets everything pass. Look"
             " where the keys come from, or make an empty filter with SELECT bloom_new(n)"
@@ -278,12 +278,12 @@ def add_all(connection, table, keys, *, progress=None):
                 raise ValueError(f"sqlite_bloom.add_all: {error}. {advice.format(name)}") from error
         raise
     feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress)
-    for function in feed.functions():
-        _feed.define(connection, *function)
+    rows, key = feed.choose()
+    feed.define(connection)
     try:
         cursor.execute("SAVEPOINT sqlite_bloom_add_all")
         try:
-            cursor.execute(f"INSERT INTO {name}(key) SELECT {feed.key} FROM {feed.rows}")
+            cursor.execute(f"INSERT INTO {name}(key) SELECT {key} FROM {rows}")
             feed.report_the_end()
         except BaseException as error:
             cursor.execute("ROLLBACK TO sqlite_bloom_add_all")
@@ -291,8 +291,7 @@ def add_all(connection, table, keys, *, progress=None):
             feed.explain(error)
         cursor.execute("RELEASE sqlite_bloom_add_all")
     finally:
-        for function, _ in feed.functions():
-            _feed.define(connection, function, None)
+        feed.define(connection, is_over=True)
     return feed.done
 
 
