@@ -228,10 +228,15 @@ class Feed(Program):
                      numpy.arange(120_000, dtype="int32"), pandas.Index([1, 2, 100]),
                      pandas.RangeIndex(1, 4), pandas.Series([1, None, 100], dtype="Int64"),
                      pandas.Series([1.5, None, 7]), pandas.Series(["a", None, "b"]),
-                     pandas.Series(["a", None], dtype="string")):
-            wanted = [key for key in keys.tolist() if not pandas.isna(key)]
+                     pandas.Series(["a", None], dtype="string"), polars.Series(["a", None]),
+                     pandas.Series([None] * 12_000 + [7, 8], dtype="Int64"), [None] * 200 + ["a"],
+                     pyarrow.chunked_array([["a"], [None, "b"]]), numpy.array([True, False]),
+                     numpy.ma.array([7, 8], mask=[0, 1]), [float("nan"), "a", 1.5, 1.0]):
+            wanted = [key for key in listed(keys) if not pandas.isna(key)]
             self.assertEqual(sqlite_bloom.build(keys, options="counting"),
                              agg(wanted, ", NULL, 0.01, 'counting'"), keys)
+            database = connect("CREATE VIRTUAL TABLE seen USING bloom")
+            self.assertEqual(sqlite_bloom.add_all(database, "seen", keys), len(wanted))
 
     def test_add_all_is_all_or_nothing(self):
         database, reports = connect("CREATE VIRTUAL TABLE seen USING bloom(capacity=100000)"), []
@@ -247,6 +252,8 @@ class Feed(Program):
                  [*range(200_000, 260_000), 2**70], None),
                 (f"ValueError: sqlite_bloom.add_all: key 50001 is '\\ud800', {BEYOND}",
                  ["b"] * 50_000 + ["\ud800"], None),
+                (f"ValueError: sqlite_bloom.add_all: key 201 is {2**70}, {BEYOND}",
+                 [None] * 200 + [2**70], None),
                 (f"ValueError: sqlite_bloom.add_all: key 2 is {2**63}, {BEYOND}",
                  numpy.array([1, 2**63], dtype="uint64"), None)):
             self.says(message, sqlite_bloom.add_all, database, "seen", keys, progress=progress)
@@ -339,6 +346,12 @@ class Check(Program):
             for filter in self.filters:
                 answers = self.compare(filter, column, listed(column), kind)
                 self.assertIn(str(getattr(answers, "dtype", "bool")).lower(), ("bool", "boolean"))
+
+    def test_long_values_go_alone(self):
+        long = ["a" * 9_000_000, "b" * 9_000_000]
+        filter = sqlite_bloom.build(long)
+        self.assertEqual(filter, agg(long))
+        self.assertEqual(sqlite_bloom.check(filter, [*long, long[0] + "c"]), [True, True, False])
 
     def test_indexes_names_and_masks_are_kept(self):
         series = pandas.Series(["k7", "b", None], index=[3, 3, 1], name="x")

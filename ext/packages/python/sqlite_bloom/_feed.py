@@ -68,14 +68,14 @@ class Feed:
 
     def choose(self):
         """SQL for one kind of batches, which the first keys choose: rows, and the key of a row."""
-        kind, begun = None, []
+        kind = None
         for part in self._parts:
-            begun.append(part)
-            if any(type(key).__name__ not in _NO_KEYS for key in part):
+            if not all(map(_is_missing, part)):
                 kind = next((kind for key in part for kind in _PACKERS if pack([key], [kind])),
                             None) if isinstance(part, list) else int
+                self._parts = itertools.chain([part], self._parts)
                 break
-        self._parts = itertools.chain(begun, self._parts)
+            self.read += len(part)
         self.kinds = () if kind is None else (kind,)
         rows, key, self.single = _FORMS[kind]
         return rows, key
@@ -112,7 +112,7 @@ class Feed:
                 raise TypeError(
                     f"{self.name}: the column has times ({part.dtype}). Convert them to str or int"
                 )
-            is_plain = not kind or kind in "iub" and not hasattr(part, "mask")
+            is_plain = not kind or kind in "iu" and not hasattr(part, "mask")
             yield part if is_plain else part.tolist()
 
     def _pieces(self, keys):
@@ -132,11 +132,9 @@ class Feed:
                 for kind in kinds:
                     if kind.__name__ not in _NO_KEYS:
                         yield from self._rows_of(kind, part, start, len(kinds) > 1)
-            elif int in self.kinds:
+            else:
                 self._count(len(part))
                 yield range(start, self.read), self._packed_array(part, start), None
-            else:
-                yield from self._rows_of(int, part.tolist(), start)
 
     def _rows_of(self, kind, part, start, is_mixed=False):
         places = range(start, start + len(part))
@@ -204,6 +202,10 @@ class Feed:
         if self.problem is not None:
             raise self.problem from None
         raise error
+
+
+def _is_missing(key):
+    return type(key).__name__ in _NO_KEYS or isinstance(key, float) and key != key
 
 
 def library_of(column):
