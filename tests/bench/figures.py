@@ -15,6 +15,7 @@ PAGES = [
     ("sql-3.40.1.md", "checking, building and sizes in SQL, beside an exact index"),
     ("table.md", "filter tables: check, join, INSERT, DELETE, commit, by size"),
     ("chunks.md", "filter tables before and after a redesign; file and WAL sizes; by hand"),
+    ("scrapy.md", "Scrapy's dupefilter and queue, beside ours"),
     ("others.md", "lists, programs, scans and look-ups, beside what people use for them"),
     ("billion.md", "a table of 10^9 keys: filling it, and its rate"),
     ("commit.md", "where the time of a committed INSERT goes; by hand"),

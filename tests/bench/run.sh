@@ -1,10 +1,10 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, sql_bench.py, others.py, table.c and generations.py.
+# floor.c, sql_bench.py, others.py, scrapy_bench.py, table.c and generations.py.
 #
-#     sh tests/bench/run.sh [floor] [sql] [others] [table] [generations] [figures] [charts]
-#                           [billion]
+#     sh tests/bench/run.sh [floor] [sql] [others] [scrapy] [table] [generations] [figures]
+#                           [charts] [billion]
 #
 # Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
 #
@@ -28,7 +28,7 @@ BUILD=build/bench
 PEERS_OF_PYPI="rbloom fastbloom-rs adblock duckdb lmdb numpy"
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor sql others table generations figures charts
+[ $# -gt 0 ] || set -- floor sql others scrapy table generations figures charts
 
 # need COMMAND PACKAGE: ends with the name of the package when the command fails.
 need() {
@@ -86,6 +86,17 @@ for part; do
             begin_page 'Filters beside what people use without them' others.py
             $ALONE $BUILD/venv/bin/python $BENCH/others.py "$LIBRARY" $BUILD $PEERS_OF_PYPI
         } | tee $RESULTS/others.md
+        ;;
+    scrapy)
+        need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
+        $BUILD/venv/bin/pip install -q scrapy
+        mkdir -p $BUILD/package
+        cp -r ext/packages/python/sqlite_bloom $BUILD/package
+        cp "$LIBRARY" $BUILD/package/sqlite_bloom
+        {
+            begin_page 'Scrapy with its own dupefilter and queue, and with ours' scrapy_bench.py
+            PYTHONPATH=$BUILD/package $ALONE $BUILD/venv/bin/python $BENCH/scrapy_bench.py
+        } | tee $RESULTS/scrapy.md
         ;;
     sql)
         $ALONE "$PYTHON" $BENCH/sql_bench.py "$LIBRARY" $BUILD $RESULTS

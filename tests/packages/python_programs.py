@@ -4,6 +4,7 @@ python_test.py runs this there. Also the Python hosts, as sqlite_bloom.load take
 
 import asyncio
 import concurrent.futures
+import datetime
 import gc
 import glob
 import hashlib
@@ -25,6 +26,8 @@ import django.conf
 import django.core.management
 import numpy
 import pandas
+import polars
+import pyarrow
 import sqlalchemy
 import sqlalchemy.ext.asyncio
 import sqlalchemy.orm
@@ -67,6 +70,11 @@ def breaks(*keys):
 
 def stop(done):
     raise KeyboardInterrupt(done)
+
+
+def listed(column):
+    ways = (way for way in ("to_pylist", "to_list", "tolist") if hasattr(column, way))
+    return next((getattr(column, way)() for way in ways), column)
 
 
 class Program(unittest.TestCase):
@@ -220,10 +228,15 @@ class Feed(Program):
                      numpy.arange(120_000, dtype="int32"), pandas.Index([1, 2, 100]),
                      pandas.RangeIndex(1, 4), pandas.Series([1, None, 100], dtype="Int64"),
                      pandas.Series([1.5, None, 7]), pandas.Series(["a", None, "b"]),
-                     pandas.Series(["a", None], dtype="string")):
-            wanted = [key for key in keys.tolist() if not pandas.isna(key)]
+                     pandas.Series(["a", None], dtype="string"), polars.Series(["a", None]),
+                     pandas.Series([None] * 12_000 + [7, 8], dtype="Int64"), [None] * 200 + ["a"],
+                     pyarrow.chunked_array([["a"], [None, "b"]]), numpy.array([True, False]),
+                     numpy.ma.array([7, 8], mask=[0, 1]), [float("nan"), "a", 1.5, 1.0]):
+            wanted = [key for key in listed(keys) if not pandas.isna(key)]
             self.assertEqual(sqlite_bloom.build(keys, options="counting"),
                              agg(wanted, ", NULL, 0.01, 'counting'"), keys)
+            database = connect("CREATE VIRTUAL TABLE seen USING bloom")
+            self.assertEqual(sqlite_bloom.add_all(database, "seen", keys), len(wanted))
 
     def test_add_all_is_all_or_nothing(self):
         database, reports = connect("CREATE VIRTUAL TABLE seen USING bloom(capacity=100000)"), []
@@ -239,6 +252,8 @@ class Feed(Program):
                  [*range(200_000, 260_000), 2**70], None),
                 (f"ValueError: sqlite_bloom.add_all: key 50001 is '\\ud800', {BEYOND}",
                  ["b"] * 50_000 + ["\ud800"], None),
+                (f"ValueError: sqlite_bloom.add_all: key 201 is {2**70}, {BEYOND}",
+                 [None] * 200 + [2**70], None),
                 (f"ValueError: sqlite_bloom.add_all: key 2 is {2**63}, {BEYOND}",
                  numpy.array([1, 2**63], dtype="uint64"), None)):
             self.says(message, sqlite_bloom.add_all, database, "seen", keys, progress=progress)
@@ -253,13 +268,11 @@ class Feed(Program):
         self.assertEqual(one(database, found), 0)
 
     def test_the_table_says_how(self):
-        salt = "salt={0}000102030405060708090a0b0c0d0e0f{0}"
-        for options, given in (("key=URL", None), (f"key=URL, {salt.format(chr(39))}",
-                                                   f"key=url, {salt.format('')}")):
-            database = connect(f"CREATE VIRTUAL TABLE seen USING bloom({options})")
-            sqlite_bloom.add_all(database, "seen", ["http://evil.example/"], given)
-            self.assertEqual(one(database, "SELECT count(*) FROM seen WHERE key MATCH"
-                                 " 'http://a.evil.example/b'"), 1)
+        database = connect("CREATE VIRTUAL TABLE seen USING bloom(key=URL,"
+                           " salt='000102030405060708090a0b0c0d0e0f')")
+        sqlite_bloom.add_all(database, "seen", ["http://evil.example/"])
+        self.assertEqual(one(database, "SELECT count(*) FROM seen WHERE key MATCH"
+                             " 'http://a.evil.example/b'"), 1)
         database = connect('CREATE VIRTUAL TABLE "a ""b" USING bloom', apsw)
         self.assertEqual(sqlite_bloom.add_all(database, 'a "b', map(str, range(2500))), 2500)
 
@@ -273,6 +286,114 @@ class Feed(Program):
                 ("TypeError: sqlite_bloom.add_all: a Cursor is not a connection. Pass a connection"
                  " of sqlite3 or apsw", database.cursor(), "plain")):
             self.says(message, sqlite_bloom.add_all, *arguments, ["a"])
+
+
+class Check(Program):
+    """Columns of every kind, against bloom_check of one value a statement."""
+
+    ODD = [*Feed.ODD, "http://a.evil.example/", "\0", -0.0, 2.0**63, 2.5, float("nan"), pandas.NA]
+    @classmethod
+    def setUpClass(cls):
+        keys = [*Feed.ODD[:-1], "k7", 7, 8]
+        cls.filters = [sqlite_bloom.build(keys, options=layout) for layout in ("fuse", "classic")]
+        cls.filters.append(sqlite_bloom.build(["evil.example", "k7"], options="key=url"))
+        cls.fuse = cls.filters[0]
+
+    def compare(self, filter, column, values, kind):
+        """Returns the answers, which must be of a kind, and right."""
+        database = connect()
+        database.execute("CREATE TABLE f(f)")
+        database.execute("INSERT INTO f VALUES (?)", [filter])
+        keys = [None if pandas.isna(value) else value for value in values]
+        known = {key: one(database, "SELECT bloom_check(f, ?) FROM f", key) for key in set(keys)}
+        answers = sqlite_bloom.check(filter, column)
+        self.assertIs(type(answers), kind)
+        self.assertEqual([None if pandas.isna(answer) else answer for answer in listed(answers)],
+                         [None if known[key] is None else known[key] == 1 for key in keys])
+        return answers
+
+    def test_values_of_every_kind_in_lists(self):
+        generator = random.Random(2)
+        for filter, share in itertools.product(self.filters, (0, 0.001, 0.9)):
+            for plain in ([f"k{i}" for i in range(99)], list(range(99)), [1.0, 7.0, None]):
+                self.compare(filter, iter(values := [
+                    generator.choice(self.ODD if generator.random() < share else plain)
+                    for _ in range(12_000)]), values, list)
+
+    def test_columns_of_libraries(self):
+        def arrays():
+            for kind in ("int8", "<i8", ">i8", "uint64", "float32", "float64", "bool", "U9", "O"):
+                yield numpy.array([1, 7, 0, 2], kind), numpy.ndarray
+            yield numpy.arange(30_000)[::-3], numpy.ndarray
+            yield numpy.array(["k7", None, 7], "O"), numpy.ma.MaskedArray
+            for mask in ([0, 1, 0], [0, 0, 0]):
+                yield numpy.ma.array([7, 7, 2], mask=mask), numpy.ma.MaskedArray
+            yield pandas.Index(["k7", "b"]), pandas.arrays.BooleanArray
+            yield pandas.array([7, None], "Int64"), pandas.arrays.BooleanArray
+            for kind in (None, "object", "string", "category"):
+                yield pandas.Series(["k7", None, "b"], dtype=kind), pandas.Series
+            for values in ([7, 9], [7, None, 2.5], ["", "k7", b"a"], []):
+                yield pandas.Series(values), pandas.Series
+            for kind in (polars.String, polars.Categorical, polars.Enum(["k7", "b"])):
+                yield polars.Series("n", ["k7", None, "b"], kind), polars.Series
+            for values in ([7, None, 3], [2.5, 7.0], [b"a", b""], [True, False], []):
+                yield polars.Series(values), polars.Series
+                yield pyarrow.array(values), pyarrow.BooleanArray
+                yield pyarrow.chunked_array([values, values[1:]]), pyarrow.ChunkedArray
+            yield pyarrow.array(["k7", None]).dictionary_encode(), pyarrow.BooleanArray
+
+        for column, kind in arrays():
+            for filter in self.filters:
+                answers = self.compare(filter, column, listed(column), kind)
+                self.assertIn(str(getattr(answers, "dtype", "bool")).lower(), ("bool", "boolean"))
+
+    def test_long_values_go_alone(self):
+        long = ["a" * 9_000_000, "b" * 9_000_000]
+        filter = sqlite_bloom.build(long)
+        self.assertEqual(filter, agg(long))
+        self.assertEqual(sqlite_bloom.check(filter, [*long, long[0] + "c"]), [True, True, False])
+
+    def test_indexes_names_and_masks_are_kept(self):
+        series = pandas.Series(["k7", "b", None], index=[3, 3, 1], name="x")
+        pandas.testing.assert_series_equal(
+            sqlite_bloom.check(self.fuse, series),
+            pandas.Series([True, False, None], index=[3, 3, 1], name="x", dtype="boolean"))
+        found = sqlite_bloom.check(self.fuse, polars.Series("x", ["k7", "b"]))
+        self.assertEqual(polars.DataFrame({"x": ["k7", "b"]}).filter(found)["x"].to_list(), ["k7"])
+        self.assertEqual((found.name, found.dtype), ("x", polars.Boolean))
+
+    def test_threads(self):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for answers in pool.map(lambda _: sqlite_bloom.check(
+                    self.fuse, ["k7", None, 5] * 5000), range(16)):
+                self.assertEqual(answers, [True, None, False] * 5000)
+
+    def test_what_is_refused(self):
+        day = datetime.date(2026, 1, 1)
+        for message, values in (
+                ("TypeError: sqlite_bloom.check: the column has times (datetime64[us]). Convert"
+                 " them to str or int", pandas.date_range("2026", periods=2, unit="us")),
+                *(("TypeError: sqlite_bloom.check: key 1 is a date. Pass each key as a str, bytes,"
+                   " int or float", days)
+                  for days in ([day], polars.Series([day]), pyarrow.array([day]))),
+                *((f"ValueError: sqlite_bloom.check: key 3 is {2**63}, {BEYOND}", big)
+                  for big in ([1, "a", 2**63], numpy.array([1, 2, 2**63], "uint64"),
+                              [1.5, None, 2**63])),
+                (f"ValueError: sqlite_bloom.check: key 10002 is '\\ud800', {BEYOND}",
+                 ["a"] * 10_001 + ["\ud800"]),
+                ("KeyError: 'mine'", breaks("a")),
+                ("TypeError: sqlite_bloom.check: column is one key. Pass a list of it, ['a']", "a"),
+                ("TypeError: sqlite_bloom.check: column is None and cannot be iterated. Pass an"
+                 " iterable of keys", None),
+                *((f"TypeError: sqlite_bloom.check: column is a {type(no).__name__}. Pass one"
+                   " column of it, as in frame['url']", no)
+                  for no in (numpy.ones((2, 2), int), numpy.array(1), pandas.DataFrame(),
+                             polars.DataFrame(), pyarrow.table({})))):
+            self.says(message, sqlite_bloom.check, self.fuse, values)
+        self.says("TypeError: sqlite_bloom.check: filter is a list. Pass the bytes of a filter"
+                  " first, then the column", sqlite_bloom.check, ["a"], self.fuse)
+        with self.assertRaisesRegex(sqlite3.OperationalError, "^bloom_check: argument 1 is not a"):
+            sqlite_bloom.check(b"x", [])
 
 
 class Processes(Program):

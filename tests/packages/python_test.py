@@ -11,6 +11,7 @@ PYTHON = BUILD / "python"
 TYPED = """
 import sqlite3
 import aiosqlite
+import numpy
 import sqlalchemy
 import sqlite_bloom
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -25,6 +26,9 @@ filter: bytes = sqlite_bloom.build(["a", 1, None], 10, options="fuse")
 sqlite_bloom.build([b''], progress=print)
 added: int = sqlite_bloom.add_all(sqlite3.connect(path), 'seen', [1, 'a'])
 sqlite_bloom.build([object()])  # type: ignore[list-item]
+found: list[bool | None] = sqlite_bloom.check(filter, ["a", 1, None])
+frame = numpy.array([1])[sqlite_bloom.check(filter, numpy.array([1]))]
+sqlite_bloom.check("a", ["a"])  # type: ignore[call-overload]
 """
 
 
@@ -40,6 +44,9 @@ class Programs(unittest.TestCase):
     def test_programs(self):
         self.python(TOP / "tests/packages/python_programs.py",
                     env={"FILTER": FILTER, "FILTER_MD5": FILTER_MD5})
+
+    def test_scrapy(self):
+        self.python(TOP / "tests/packages/scrapy_programs.py")
 
     def test_type_hints(self):
         (self.environment.folder / "typed.py").write_text(TYPED)

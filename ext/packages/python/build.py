@@ -29,12 +29,14 @@ def make_tree():
         "README.md",
         "sqlite_bloom/__init__.py",
         "sqlite_bloom/__init__.pyi",
+        "sqlite_bloom/_check.py",
         "sqlite_bloom/_datasette.py",
         "sqlite_bloom/_feed.py",
         "sqlite_bloom/_sqlite_utils.py",
         "sqlite_bloom/django/__init__.py",
         "sqlite_bloom/django/apps.py",
         "sqlite_bloom/py.typed",
+        "sqlite_bloom/scrapy.py",
     ):
         (TREE / name).parent.mkdir(exist_ok=True)
         (TREE / name).write_text(release.fill(f"python/{name}"))

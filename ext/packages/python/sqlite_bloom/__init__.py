@@ -9,16 +9,15 @@
 
 import atexit
 import inspect
-import json
 import os
 import shutil
 import sys
 import tempfile
 
-from . import _feed
+from . import _check, _feed
 
 __version__ = "@RELEASE@"
-__all__ = ["add_all", "build", "load", "loadable_path"]
+__all__ = ["add_all", "build", "check", "load", "loadable_path"]
 
 _LIBRARY = {"win32": "bloom.dll", "cygwin": "bloom.dll", "darwin": "bloom.dylib"}.get(
     sys.platform, "bloom.so"
@@ -219,21 +218,20 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
     """
     _check_options(options, "sqlite_bloom.build")
     feed = _feed.Feed(keys, "sqlite_bloom.build", progress)
-    arguments = [feed.key, "?", "?"] + ["?"] * (options is not None)
+    rows, key = feed.choose()
+    arguments = [key, "?", "?"] + ["?"] * (options is not None)
     connection = _feed.own_connection(load)
     try:
-        for name, function in feed.functions():
-            _feed.define(connection, name, function)
-        feed.begin()
+        feed.define(connection)
         result = connection.cursor().execute(
-            f"SELECT bloom_agg({', '.join(arguments)}) FROM {feed.rows}",
+            f"SELECT bloom_agg({', '.join(arguments)}) FROM {rows}",
             [n, p] + [options] * (options is not None),
         ).fetchone()[0]
     except Exception as error:
         feed.explain(error)
     finally:
         connection.close()
-    if not feed.added:
+    if not feed.done:
         raise ValueError(
             "sqlite_bloom.build: there is no key, and an empty filter lets everything pass. Look"
             " where the keys come from, or make an empty filter with SELECT bloom_new(n)"
@@ -250,17 +248,14 @@ _NO_FILTER_TABLE = {
 }
 
 
-def add_all(connection, table, keys, options=None, *, progress=None):
+def add_all(connection, table, keys, *, progress=None):
     """Adds all keys to a filter table, and returns how many there were.
 
     connection: of sqlite3, apsw or the like, which has loaded the extension. table: its name. keys
-    and progress: as those of build. options: needed for a table with a salt only, as in
-    'salt=...', or 'key=url, salt=...'.
+    and progress: as those of build.
 
-    The keys are added by the command 'add_all' in batches of a tenth of the table's capacity. A
-    batch takes 20 bytes of memory for each of its distinct keys, and it reads and writes much of
-    the table, so that smaller batches would take several times as long. An error leaves the table
-    as it was. If no transaction is open, all keys are committed at the end.
+    One INSERT adds all keys. An error leaves the table as it was. If no transaction is open, all
+    keys are committed at the end.
 
     Raises what build raises. No key at all is no error, and adds nothing.
     """
@@ -268,7 +263,6 @@ def add_all(connection, table, keys, options=None, *, progress=None):
         raise TypeError(
             f"sqlite_bloom.add_all: the table is a {type(table).__qualname__}. Pass its name as str"
         )
-    _check_options(options, "sqlite_bloom.add_all")
     if not hasattr(connection, "cursor"):
         raise TypeError(
             f"sqlite_bloom.add_all: a {type(connection).__qualname__} is not a connection."
@@ -277,27 +271,19 @@ def add_all(connection, table, keys, options=None, *, progress=None):
     name = '"' + table.replace('"', '""') + '"'
     cursor = connection.cursor()
     try:
-        info = json.loads(list(cursor.execute(f"SELECT info FROM {name}"))[0][0])
+        cursor.execute(f"SELECT info FROM {name} LIMIT 0")
     except Exception as error:
         for problem, advice in _NO_FILTER_TABLE.items():
             if problem in str(error):
                 raise ValueError(f"sqlite_bloom.add_all: {error}. {advice.format(name)}") from error
         raise
-    if options is None and "key" in info:
-        options = f"key={info['key']}"
-    feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress, max(1000, info["capacity"] // 10))
-    hashes = f"bloom_hashes({feed.key}{'' if options is None else ', ?'})"
-    for function in feed.functions():
-        _feed.define(connection, *function)
+    feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress)
+    rows, key = feed.choose()
+    feed.define(connection)
     try:
         cursor.execute("SAVEPOINT sqlite_bloom_add_all")
         try:
-            while not feed.is_done():
-                feed.begin()
-                cursor.execute(
-                    f"INSERT INTO {name}({name}, key) SELECT 'add_all', {hashes} FROM {feed.rows}",
-                    [options] * (options is not None),
-                )
+            cursor.execute(f"INSERT INTO {name}(key) SELECT {key} FROM {rows}")
             feed.report_the_end()
         except BaseException as error:
             cursor.execute("ROLLBACK TO sqlite_bloom_add_all")
@@ -305,6 +291,23 @@ def add_all(connection, table, keys, options=None, *, progress=None):
             feed.explain(error)
         cursor.execute("RELEASE sqlite_bloom_add_all")
     finally:
-        for function, _ in feed.functions():
-            _feed.define(connection, function, None)
+        feed.define(connection, is_over=True)
     return feed.done
+
+
+def check(filter, column):
+    """Whether the filter has each value of a column: a column of the same kind, of booleans.
+
+    filter: its bytes. column: a Series, an Index or an extension array of pandas, a Series of
+    polars, an Array or ChunkedArray of pyarrow, an array of numpy, or a list or other iterable. The
+    values are those that build takes. None, NaN and NA stay missing.
+
+    The answers are a Series of pandas of type boolean with the same index and name (for an Index
+    and an array, an array), a Series of polars, an Array or ChunkedArray of pyarrow, an array of
+    numpy (a masked one if a value is missing), or a list of True, False and None.
+
+    Raises TypeError for what is not one column, and for values that are no keys, as times,
+    ValueError for a value that SQLite cannot have, and sqlite3.OperationalError with the message of
+    bloom_check.
+    """
+    return _check.check(filter, column, load)

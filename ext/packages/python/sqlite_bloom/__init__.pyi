@@ -1,8 +1,8 @@
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Optional, Protocol, SupportsIndex, Union, overload
+from typing import Any, List, Optional, Protocol, SupportsIndex, Union, overload
 
 __version__: str
-__all__ = ["add_all", "build", "load", "loadable_path"]
+__all__ = ["add_all", "build", "check", "load", "loadable_path"]
 
 class _Asynchronous(Protocol):
     """A connection of aiosqlite."""
@@ -35,7 +35,12 @@ def add_all(
     connection: object,
     table: str,
     keys: Iterable[Union[str, bytes, SupportsIndex, float, None]],
-    options: Optional[str] = None,
     *,
     progress: Optional[Callable[[int], object]] = None,
 ) -> int: ...
+@overload
+def check(
+    filter: Union[bytes, bytearray, memoryview], column: List[Any]
+) -> List[Optional[bool]]: ...
+@overload
+def check(filter: Union[bytes, bytearray, memoryview], column: Iterable[Any]) -> Any: ...

@@ -1,224 +1,191 @@
 """Keys of an iterable for one SQL statement, many at a time.
 
 A call of Python from SQL costs several times what a key costs. So strings are joined by line ends
-and read by bloom_lines, and whole numbers are packed and read by bloom_integers, 1,000 keys a call.
-The first keys choose which. Everything else goes key by key: the other kind, bytes, floats, strings
-with a line end in them, empty ones, and what SQLite cannot have, so that the error names it.
+and read by bloom_lines, and whole numbers are packed and read by bloom_integers, many keys a call.
+Everything else goes key by key: bytes, floats, strings with a line end in them, empty ones.
 """
 
 import array
-import collections
-import functools
 import itertools
 import operator
 import sqlite3
 import sys
 
 PROGRESS_KEYS = 100_000
-_BATCH_KEYS = 1000
-_SLICE_KEYS = 50_000  # of an array
-_BATCH_LENGTH = 1 << 20  # about; long keys come in smaller batches
-_KINDS = {str, bytes, int, float}
+_PIECE = 1000  # keys of an iterator
+_SLICE = 10_000  # of a column
+_LENGTH = 1 << 20  # about, of a piece; long keys come in smaller ones
+_LONGEST = 1 << 24  # of joined strings; longer ones go one by one
 _NO_KEYS = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
+# None of these libraries is imported: whoever passes a column has done that.
+_COLUMNS = (("pandas", "Series"), ("pandas", "Index"), ("pandas.api.extensions", "ExtensionArray"),
+            ("polars", "Series"), ("pyarrow", "Array"), ("pyarrow", "ChunkedArray"),
+            ("numpy", "ndarray"))
 
-
-def _rows(*names):
-    """SQL for what functions return, a column each, until the first one returns NULL. They are
-    called in that order."""
-    columns = ", ".join(names)
-    calls = ", ".join(f"sqlite_bloom_{name}()" for name in names)
-    return f"""(
-        WITH RECURSIVE b({columns}) AS (SELECT {calls}
-            UNION ALL SELECT {calls} FROM b WHERE {names[0]} IS NOT NULL)
-        SELECT {columns} FROM b WHERE {names[0]} IS NOT NULL) AS b"""
-
-
-# For kinds of keys, the rows of a statement, and the key of a row. Where key is not NULL, it takes
-# the place of the one key of its batch. (A UNION ALL of the two would copy every key.)
+# A row for each batch, until it is NULL. The functions are called in this order.
+ROWS = """(
+    WITH RECURSIVE b(batch, key) AS (SELECT sqlite_bloom_batch(), sqlite_bloom_key()
+        UNION ALL SELECT sqlite_bloom_batch(), sqlite_bloom_key() FROM b WHERE batch IS NOT NULL)
+    SELECT batch, key FROM b WHERE batch IS NOT NULL) AS b"""
+# For kinds of batches, the rows of a statement, the key of a row, and the batch of a single key,
+# which takes its place. (A UNION ALL of the two would copy every key.)
 _FORMS = {
-    str: (f"{_rows('batch', 'key')} CROSS JOIN bloom_lines(b.batch)", "coalesce(b.key, text)"),
-    int: (f"{_rows('batch', 'key')} CROSS JOIN bloom_integers(b.batch)", "coalesce(b.key, value)"),
-    "array": (f"{_rows('batch')} CROSS JOIN bloom_integers(b.batch)", "value"),
-    None: (_rows("key"), "b.key"),
+    str: (f"{ROWS} CROSS JOIN bloom_lines(b.batch)", "coalesce(b.key, text)", "x"),
+    int: (f"{ROWS} CROSS JOIN bloom_integers(b.batch)", "coalesce(b.key, value)", bytes(8)),
+    None: (ROWS, "b.key", 1),
 }
 
 
 class Feed:
-    """name: of the function, for errors. limit: a statement ends after about as many keys, and the
-    next one goes on.
-    """
+    """name: of the function, and what: of its argument, for errors."""
 
-    def __init__(self, keys, name, progress, limit=None):
+    def __init__(self, keys, name, progress=None, what="keys"):
         if isinstance(keys, (str, bytes, bytearray)):
-            raise TypeError(f"{name}: keys is one key. Pass a list of it, [{keys[:40]!r}]")
+            raise TypeError(f"{name}: {what} is one key. Pass a list of it, [{keys[:40]!r}]")
         if not hasattr(keys, "__iter__") and not hasattr(keys, "__getitem__"):
             lines = hasattr(keys, "__fspath__")  # it is a path
             raise TypeError(
-                f"{name}: keys is {keys!r:.60} and cannot be iterated. Pass "
+                f"{name}: {what} is {keys!r:.60} and cannot be iterated. Pass "
                 + ("the lines of the file without their ends" if lines else "an iterable of keys")
             )
-        if hasattr(keys, "to_numpy"):  # of pandas, or the like
-            if hasattr(keys, "columns"):
-                raise TypeError(
-                    f"{name}: keys is a {type(keys).__qualname__}. Pass one column of it, as in"
-                    " frame['url']"
-                )
-            keys = keys.to_numpy()
+        if hasattr(keys, "columns") or getattr(keys, "ndim", 1) != 1:
+            raise TypeError(
+                f"{name}: {what} is a {type(keys).__qualname__}. Pass one column of it, as in"
+                " frame['url']"
+            )
         self.name = name
         self.progress = progress
-        self.limit = limit
-        self.done = 0  # keys, None left out
-        self.added = False  # there was a key
+        self.done = 0  # keys, None and NaN left out
         self.problem = None  # what an iterator, progress or a check raised
-        self.ended = False  # the iterator has
-        is_array = _is_array_of_integers(keys)
-        self._array = keys if is_array else ()
-        self._sliced = 0  # of the array
-        self._source = iter(() if is_array else keys)
-        self._size = 100
-        self._kinds = set()
-        self._unread = []  # the first keys
-        self._aside = collections.deque()  # number and key, for key by key
-        self._left = 0
-        self._last = None  # number and key that SQLite was given last, key by key
-        self._key = None  # of the row, key by key
-        self._kind = "array" if is_array else self._kind_of_the_first()
-        self.rows, self.key = _FORMS[self._kind]  # SQL
+        self.read = 0  # keys, with None
+        self.places = ()  # of the keys of the row, from 0
+        self.key = None  # of the row, if it is single
+        self.kinds = ()  # of batches
+        self.single = 1
+        self._length = 0  # of the last piece
+        self._parts = self._slices(keys) if library_of(keys) else self._pieces(iter(keys))
+        self._rows = self._all_rows()
 
-    def _kind_of_the_first(self):
-        self._unread = self._read()
-        for kind, pack in _PACKERS.items():
-            if any(isinstance(key, kind) and pack([key]) for key in self._unread):
-                return kind
-        return None
+    def choose(self):
+        """SQL for one kind of batches, which the first keys choose: rows, and the key of a row."""
+        kind = None
+        for part in self._parts:
+            if not all(map(_is_missing, part)):
+                kind = next((kind for key in part for kind in _PACKERS if pack([key], [kind])),
+                            None) if isinstance(part, list) else int
+                self._parts = itertools.chain([part], self._parts)
+                break
+            self.read += len(part)
+        self.kinds = () if kind is None else (kind,)
+        rows, key, self.single = _FORMS[kind]
+        return rows, key
 
-    def begin(self):
-        """Before each statement."""
-        self._left = self.limit if self.limit is not None else sys.maxsize
+    def define(self, connection, is_over=False):
+        """Gives a connection of sqlite3 or apsw the functions of ROWS, or takes them away."""
+        define = (
+            getattr(connection, "create_scalar_function", None)
+            or getattr(connection, "createscalarfunction", None)  # apsw up to 3.41
+            or (lambda name, function, _: connection.create_function(name, 0, function))
+        )
+        define("sqlite_bloom_batch", None if is_over else self.next_batch, 0)
+        define("sqlite_bloom_key", None if is_over else lambda: self.key, 0)
 
-    def is_done(self):
-        return self.ended and not self._aside
-
-    def functions(self):
-        """Names and functions. What one raises is kept, because sqlite3 does not hand it on."""
-        batches = self._slices if self._kind == "array" else self._batches
-        keys = self._one_by_one if self._kind is None else self._keys
-        for name, values in (("batch", batches()), ("key", keys())):
-            yield f"sqlite_bloom_{name}", functools.partial(next, self._kept(values))
-
-    def _kept(self, values):
+    def next_batch(self):
+        """For the next row of ROWS. An error is kept, because sqlite3 does not hand it on."""
         try:
-            yield from values
+            self.places, batch, self.key = next(self._rows, ((), None, None))
+            return batch
         except BaseException as error:
             self.problem = error
             raise
 
-    # Generators of what the functions return. NULL ends a statement.
-
-    def _batches(self):
-        pack = _PACKERS[self._kind]
-        one = pack([self._kind(1)])  # any key; self._key takes its place
-        while True:
-            self._key = None
-            if self._aside and self._left > 0:
-                self._key = self._next_aside()
-                if self._key is not None:
-                    yield one
-                continue
-            keys = self._read() if self._left > 0 else []
-            if not keys:
-                yield None
-                continue
-            batch = pack(keys) if self._kinds == {self._kind} else None
-            if batch is None:
-                fits = [isinstance(key, self._kind) and pack([key]) is not None for key in keys]
-                self._aside.extend(
-                    pair for pair, good in zip(self._numbered(keys), fits) if not good
+    def _slices(self, column):
+        column = getattr(column, "array", column)  # of a Series or an Index of pandas
+        for start in range(0, len(column), _SLICE):
+            part = column[start : start + _SLICE]
+            for method in ("to_pylist", "to_list", "to_numpy"):  # of pyarrow, polars, pandas
+                if hasattr(part, method):
+                    part = getattr(part, method)()
+                    break
+            kind = part.dtype.kind if hasattr(part, "dtype") else ""
+            if kind in tuple("mM"):
+                raise TypeError(
+                    f"{self.name}: the column has times ({part.dtype}). Convert them to str or int"
                 )
-                keys = [key for key, good in zip(keys, fits) if good]
-                if not keys:
-                    continue
-                batch = pack(keys)
-            self.added = True
-            self._left -= len(keys)
-            self._size = max(1, min(_BATCH_KEYS, _BATCH_LENGTH * len(keys) // len(batch)))
-            yield batch
+            is_plain = not kind or kind in "iu" and not hasattr(part, "mask")
+            yield part if is_plain else part.tolist()
 
-    def _keys(self):
-        while True:
-            yield self._key
+    def _pieces(self, keys):
+        part = list(itertools.islice(keys, 100))
+        while part:
+            self._length = 1
+            yield part
+            size = min(_PIECE, _LENGTH * len(part) // self._length)
+            part = list(itertools.islice(keys, max(1, size)))
 
-    def _one_by_one(self):
-        while True:
-            if not self._aside and self._left > 0:
-                self._aside.extend(self._numbered(self._read()))
-            if not self._aside or self._left <= 0:
-                yield None
-                continue
-            key = self._next_aside()
-            if key is not None:
-                yield key
+    def _all_rows(self):
+        """For each row the places of its keys, the batch, and the key if it is single."""
+        for part in self._parts:
+            start, self.read = self.read, self.read + len(part)
+            if isinstance(part, list):
+                kinds = dict.fromkeys(map(type, part))
+                for kind in kinds:
+                    if kind.__name__ not in _NO_KEYS:
+                        yield from self._rows_of(kind, part, start, len(kinds) > 1)
+            else:
+                self._count(len(part))
+                yield range(start, self.read), self._packed_array(part, start), None
 
-    def _next_aside(self):
-        """The next key of those aside; None for a float that is no number, which would be NULL."""
-        self._last = self._aside.popleft()
-        self._left -= 1
-        if self._last[1] != self._last[1]:
-            return None
-        self.added = True
-        return self._last[1]
+    def _rows_of(self, kind, part, start, is_mixed=False):
+        places = range(start, start + len(part))
+        if is_mixed:
+            places = [start + i for i, key in enumerate(part) if type(key) is kind]
+            part = [key for key in part if type(key) is kind]
+        batch = pack(part, self.kinds)
+        if batch is not None:
+            self._count(len(part))
+            self._length += len(batch)
+            yield places, batch, None
+            return
+        part = [self.plain(key, place + 1) for key, place in zip(part, places)]
+        self._count(sum(key == key for key in part))  # NaN is not
+        fits = [pack([key], self.kinds) is not None for key in part]
+        batch = pack(list(itertools.compress(part, fits)), self.kinds)
+        if batch is not None:
+            self._length += len(batch)
+            yield list(itertools.compress(places, fits)), batch, None
+        for place, key, is_done in zip(places, part, fits):
+            if key == key and not (is_done and batch is not None):
+                self._length += len(key) if isinstance(key, (str, bytes)) else 8
+                yield range(place, place + 1), self.single, key
 
-    def _slices(self):
-        while True:
-            yield self._slice()
+    def plain(self, key, number):
+        """The key, if SQLite can have it; what has __index__ as an int."""
+        if not isinstance(key, (str, bytes, int, float)):
+            try:
+                key = operator.index(key)
+            except (AttributeError, TypeError):
+                raise TypeError(
+                    f"{self.name}: key {number} is a {type(key).__qualname__}. Pass each key as a"
+                    " str, bytes, int or float"
+                ) from None
+        if isinstance(key, int) and not -(2**63) <= key < 2**63 or isinstance(key, str) and any(
+            "\ud800" <= letter <= "\udfff" for letter in key
+        ):
+            raise self._beyond(key, number)
+        return key
 
-    def _slice(self):
-        """The next part of an array."""
-        part = self._array[self._sliced : self._sliced + _SLICE_KEYS]
-        if self._left <= 0 or len(part) == 0:
-            self.ended = len(part) == 0
-            return None
+    def _beyond(self, key, number):
+        return ValueError(
+            f"{self.name}: key {number} is {key!r:.60}, which SQLite cannot store. Pass an int of"
+            " at most 64 bits, or a str of valid Unicode"
+        )
+
+    def _packed_array(self, part, start):
         if part.dtype.kind == "u" and part.max() >= 2**63:
             place = int((part >= 2**63).argmax())
-            raise self._beyond(int(part[place]), self.done + place + 1)
-        self._sliced += len(part)
-        self._left -= len(part)
-        self.added = True
-        self._count(len(part))
+            raise self._beyond(int(part[place]), start + place + 1)
         return part.astype("<i8").tobytes()
-
-    def _numbered(self, keys):
-        """What _read has just returned, with the number of each key."""
-        return enumerate(keys, self.done - len(keys) + 1)
-
-    def _read(self):
-        """The next keys, at most a batch; none at the end."""
-        keys, self._unread = self._unread, []
-        if keys:
-            return keys
-        more = True
-        while more and not keys:
-            keys = list(itertools.islice(self._source, self._size))
-            more = len(keys) > 0
-            self._kinds = set(map(type, keys))
-            if not self._kinds <= _KINDS:
-                keys = [key for key in keys if type(key).__name__ not in _NO_KEYS]
-                keys = [self._checked(key, self.done + i) for i, key in enumerate(keys, 1)]
-                self._kinds = set(map(type, keys))
-        self.ended = self.ended or not more
-        self._count(len(keys))
-        return keys
-
-    def _checked(self, key, number):
-        if isinstance(key, (str, bytes, int, float)):
-            return key
-        try:
-            return operator.index(key)
-        except (AttributeError, TypeError):
-            raise TypeError(
-                f"{self.name}: key {number} is a {type(key).__qualname__}. Pass each key as a str,"
-                " bytes, int or float"
-            ) from None
 
     def _count(self, keys):
         before, self.done = self.done, self.done + keys
@@ -234,22 +201,28 @@ class Feed:
         """Raises what the user is to see in the place of an error of the statement."""
         if self.problem is not None:
             raise self.problem from None
-        if self._last is None or not _beyond_sqlite(self._last[1]):
-            raise error
-        raise self._beyond(self._last[1], self._last[0]) from None
-
-    def _beyond(self, key, number):
-        return ValueError(
-            f"{self.name}: key {number} is {key!r:.60}, which SQLite cannot store. Pass an int of"
-            " at most 64 bits, or a str of valid Unicode"
-        )
+        raise error
 
 
-def _is_array_of_integers(keys):
-    """One of numpy, or of what looks like it."""
-    dtype = getattr(keys, "dtype", None)
-    return (getattr(dtype, "kind", "") in ("i", "u") and getattr(keys, "ndim", 0) == 1
-            and hasattr(keys, "astype"))
+def _is_missing(key):
+    return type(key).__name__ in _NO_KEYS or isinstance(key, float) and key != key
+
+
+def library_of(column):
+    """The library of a column; None for a list and the like."""
+    for module, name in _COLUMNS:
+        known = getattr(sys.modules.get(module), name, None)
+        if known is not None and isinstance(column, known):
+            return module.partition(".")[0]
+    return None
+
+
+def pack(keys, kinds):
+    """Keys of one kind as a batch, or None."""
+    for kind in kinds:
+        if keys and isinstance(keys[0], kind):
+            return _PACKERS[kind](keys)
+    return None
 
 
 def _joined(keys):
@@ -258,6 +231,8 @@ def _joined(keys):
     """
     text = "\n" + "\n".join(keys)
     if text.count("\n") != len(keys) or "\n\n" in text or text[-1] == "\n" or "\r" in text:
+        return None
+    if len(text) > _LONGEST:
         return None
     if not text.isascii():
         try:
@@ -281,25 +256,9 @@ def _packed(keys):
 _PACKERS = {str: _joined, int: _packed}
 
 
-def _beyond_sqlite(key):
-    if isinstance(key, int):
-        return not -(2**63) <= key < 2**63
-    return isinstance(key, str) and any("\ud800" <= letter <= "\udfff" for letter in key)
-
-
-def define(connection, name, function):
-    """Gives a connection of sqlite3 or apsw a function without arguments; None takes it away."""
-    if hasattr(connection, "create_scalar_function"):
-        connection.create_scalar_function(name, function, 0)
-    elif hasattr(connection, "createscalarfunction"):  # apsw up to 3.41
-        connection.createscalarfunction(name, function, 0)
-    else:
-        connection.create_function(name, 0, function)
-
-
-def own_connection(load):
+def own_connection(load, path=":memory:"):
     """A connection of sqlite3, or of apsw where that cannot load extensions."""
-    connection = sqlite3.connect(":memory:")
+    connection = sqlite3.connect(path)
     try:
         load(connection)
     except NotImplementedError:
@@ -310,6 +269,6 @@ def own_connection(load):
             apsw = None
         if apsw is None:
             raise
-        connection = apsw.Connection(":memory:")
+        connection = apsw.Connection(path)
         load(connection)
     return connection
