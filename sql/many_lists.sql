@@ -10,7 +10,7 @@
 CREATE TABLE published(name TEXT PRIMARY KEY, text TEXT NOT NULL);
 INSERT INTO published VALUES
   ('ads', '[Adblock Plus 2.0]' || char(10) || '! ads' || char(10) || '||ads.example^' || char(10) ||
-          '||shop.example/Banner/$image'),
+          '||shop.example/Banner/$document'),
   ('malware', '# a hosts file' || char(10) || '0.0.0.0 evil.example worse.example'),
   ('phishing', '"id","url"' || char(10) || '"1","http://login.example.org/a.php"' || char(10) ||
                '"2","http://evil.example/post"');

@@ -209,7 +209,8 @@ LONG_SUITES = \
     'faults on the oldest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
-    'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
+    'lists and resolvers=$(PYTHON) tests/exchange/lists_test.py' \
+    'lists and engines that block=$(PYTHON) tests/exchange/engines_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Scripts' \
     'the program around it=$(BUILD)/tests/host_test' \
     'threads=sh tests/threads/run.sh' \

@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* Removes the wildcards at both ends: *.h, .h, h/\*, *://h, http://\*.h. Returns true if there were
- * any. */
+/* Removes the wildcards at both ends: *.h, .h, +.h, h/\*, *://h, http://\*.h. Returns true if there
+ * were any. */
 static bool list_wildcard(struct list_span *line) {
     const struct list_span whole = *line;
     const struct list_span host = {list_find(*line, ':'), line->end};
     if (list_begins(*line, "*://") || (list_has_scheme(*line) && list_begins(host, "://*.")))
         line->at = host.at + strlen("://");
-    line->at += list_begins(*line, "*.") ? 2 : list_begins(*line, ".");
+    line->at += list_begins(*line, "*.") || list_begins(*line, "+.") ? 2 : list_begins(*line, ".");
     line->end -= list_ends(*line, "/*");
     return line->at > whole.at || line->end < whole.end;
 }
@@ -110,6 +110,17 @@ static enum list_form list_page(const struct bloom_list *list, enum list_form fo
                                                                           : form;
 }
 
+/* Returns true if the key is for localhost.localdomain, localhost4.localdomain4 or the like. */
+static bool list_is_local(const struct bloom_list *list) {
+    if (*list->key != 'l') /* first, because this is asked for each key */
+        return false;
+    const struct list_span host = {list->key, list->key + list->url.host};
+    const struct list_span name = {host.at, list_find(host, '.')}, domain = {name.end, host.end};
+    return list_begins(name, "localhost") && list_length(name) <= strlen("localhost6") &&
+           list_begins(domain, ".local") &&
+           !list_has((struct list_span){domain.at + 1, domain.end}, '.');
+}
+
 /* Reads an entry that list_narrow has found, and returns its form. */
 static enum list_form list_read(struct bloom_list *list, struct list_span span,
                                 enum list_form form) {
@@ -123,7 +134,7 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
     if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
         plain.end == list_length(span)) {
         bloom_url_write_plain(&list->url, &plain, span.at, list->key);
-        return list_page(list, form);
+        return list_is_local(list) ? LIST_LOCAL : list_page(list, form);
     }
     const bool is_whole = list_has(span, ',') || list_has(span, ' ');
     const bool quoted =
@@ -157,7 +168,7 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
                : wildcard          ? LIST_WILDCARD
                : is_whole          ? LIST_WHOLE
                                    : network;
-    form = list_page(list, form);
+    form = list_is_local(list) ? LIST_LOCAL : list_page(list, form);
     if (list->url.address)
         return form;
     if (!list->url.opened || !list_names_host(&list->url, list->key))
@@ -189,7 +200,9 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
         return "HTML or XML. Give the text of a list, as its publisher offers it for download";
     if (first == '{' || (first == '[' && strchr("\"{[", second) != NULL && second != '\0'))
         return "JSON. Make each entry a line, as SELECT group_concat(value, char(10)) FROM "
-               "json_each(text) does, or json_tree(text) WHERE key = 'url'";
+               "json_each(text, '$') does. Instead of $ give the path of the entries, such as "
+               "$.rules[0].domain_suffix. If each entry is an object, select FROM json_tree(text) "
+               "WHERE key = 'url'";
     return NULL;
 }
 
@@ -261,6 +274,8 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
     if (at == start && end - at > 2 && at[0] == '|' && at[1] == '|') {
         *form = LIST_ADBLOCK;
         at += 2;
+    } else if (at == start && at < end && (list->state.adblock || *at == '-' || *at == '_')) {
+        return false; /* perhaps only a part of an address */
     }
     const uint8_t *most = end - at < PLAIN_MOST ? end : at + PLAIN_MOST;
     if (!bloom_url_read_plain(&plain, at, (size_t)(most - at)) ||
@@ -275,8 +290,8 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
     if (*form >= LIST_NO_KEY || (stop < end && *stop != '\n' && *stop != '\r'))
         return false;
     bloom_url_write_plain(&list->url, &plain, at, list->key);
-    *form = list_page(list, *form);
     *entry = *form == LIST_HOSTS ? (struct list_span){at, stop} : (struct list_span){start, stop};
+    *form = list_is_local(list) ? LIST_LOCAL : list_page(list, *form);
     list_end_line(list, stop);
     return true;
 }

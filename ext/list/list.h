@@ -1,8 +1,9 @@
 /* Reads published lists of malicious addresses.
  *
- * The forms are hosts files, rules of Adblock and uBlock, dnsmasq, unbound, response policy zones,
- * CSV, wildcards, defanged and quoted addresses, and one URL or name per line. ext/URLS.md says how
- * each is read. The form of each line is found by itself, so a list may mix forms.
+ * The forms are hosts files, rules of Adblock and uBlock, rules of proxies such as Clash, dnsmasq,
+ * unbound, response policy zones, CSV, wildcards, defanged and quoted addresses, and one URL or
+ * name per line. ext/URLS.md says how each is read. The form of each line is found by itself, so a
+ * list may mix forms.
  *
  * A list is read in place, and nothing is allocated.
  */

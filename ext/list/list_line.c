@@ -1,7 +1,7 @@
 /* A line is narrowed down, from the outside to the entry, by functions that each know one form:
- * list_adblock, list_hosts, list_dnsmasq, list_unbound, list_zone, list_row (of a table with a
- * heading) and list_field (of a table without one). Each returns what the line turned out to be, or
- * LIST_PLAIN if it does not recognise its form. list_narrow calls them in order. */
+ * list_adblock, list_hosts, list_dnsmasq, list_unbound, list_zone, list_proxy, list_row (of a table
+ * with a heading) and list_field (of a table without one). Each returns what the line turned out to
+ * be, or LIST_PLAIN if it does not recognise its form. list_narrow calls them in order. */
 #include "list/list_line.h"
 
 #include <string.h>
@@ -126,15 +126,15 @@ static bool list_is_cosmetic(struct list_span line) {
     return at == dollar.at && at > line.at;
 }
 
-/* What the options of rules do. LIST_WINDOW and LIST_KIND say what is blocked: windows that a page
- * opens, or other kinds of requests. */
+/* What the options of rules do to a person who opens the page that a rule names. */
 enum list_option {
     LIST_NO_OPTION,
     LIST_CHANGES,   /* makes a rule that does not block, for example one that cancels another */
-    LIST_CONDITION, /* its value says when the rule blocks */
-    LIST_OWN_SITE,  /* the rule blocks on pages of the same site */
-    LIST_WINDOW,
-    LIST_KIND,
+    LIST_REWRITE,   /* the same, unless its value is an error or a blocking address */
+    LIST_CONDITION, /* the rule does not stop everybody */
+    LIST_VALUES,    /* the same, unless all its values are exceptions for other pages */
+    LIST_KIND,      /* the rule stops this kind of requests, so without LIST_PAGE no page */
+    LIST_PAGE,
     LIST_ANY_OPTION, /* any other */
 };
 
@@ -144,19 +144,19 @@ static enum list_option list_option_of(struct list_span name) {
         enum list_option option, with_tilde;
         const char *names;
     } OPTIONS[] = {
-        {LIST_ANY_OPTION, LIST_OWN_SITE, ",3p,third-party,"},
-        {LIST_OWN_SITE, LIST_ANY_OPTION, ",1p,first-party,"},
-        {LIST_KIND, LIST_ANY_OPTION,
-         ",all,beacon,css,doc,document,font,frame,image,media,object,object-subrequest,other,ping,"
-         "script,stylesheet,subdocument,webrtc,websocket,xhr,xmlhttprequest,"},
-        {LIST_WINDOW, LIST_ANY_OPTION, ",popunder,popup,"},
+        {LIST_CONDITION, LIST_CONDITION, ",1p,3p,first-party,third-party,"},
         {LIST_CONDITION, LIST_NO_OPTION,
-         ",app,client,ctag,denyallow,dnstype,domain,from,ipaddress,method,to,top,"},
+         ",dnstype,method,strict-first-party,strict-third-party,strict1p,strict3p,"},
+        {LIST_VALUES, LIST_NO_OPTION, ",app,client,ctag,denyallow,domain,from,ipaddress,to,top,"},
+        {LIST_PAGE, LIST_CONDITION, ",all,doc,document,"},
+        {LIST_KIND, LIST_KIND,
+         ",beacon,css,font,frame,image,media,mp4,object,object-subrequest,other,ping,popunder,"
+         "popup,script,stylesheet,subdocument,webrtc,websocket,xhr,xmlhttprequest,"},
         {LIST_ANY_OPTION, LIST_ANY_OPTION, ",match-case,"},
-        {LIST_ANY_OPTION, LIST_NO_OPTION, ",empty,important,mp4,redirect,strict3p,"},
-        {LIST_OWN_SITE, LIST_NO_OPTION, ",strict1p,"},
+        {LIST_ANY_OPTION, LIST_NO_OPTION, ",empty,important,network,reason,redirect,"},
+        {LIST_REWRITE, LIST_NO_OPTION, ",dnsrewrite,"},
         {LIST_CHANGES, LIST_NO_OPTION,
-         ",badfilter,content,cookie,csp,dnsrewrite,ehide,elemhide,extension,generichide,ghide,"
+         ",badfilter,content,cookie,csp,ehide,elemhide,extension,genericblock,generichide,ghide,"
          "header,hls,inline-font,inline-script,jsinject,jsonprune,permissions,queryprune,"
          "redirect-rule,referrerpolicy,removeheader,removeparam,replace,rewrite,shide,"
          "specifichide,stealth,uritransform,urlblock,urlskip,urltransform,xmlprune,"},
@@ -173,7 +173,8 @@ static enum list_option list_option_of(struct list_span name) {
     for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
         if (strstr(OPTIONS[i].names, sought) != NULL)
             return with_tilde ? OPTIONS[i].with_tilde : OPTIONS[i].option;
-    return LIST_NO_OPTION;
+    return sought[1] == '_' && sought[strspn(sought, ",_")] == '\0' ? LIST_ANY_OPTION
+                                                                    : LIST_NO_OPTION;
 }
 
 /* Removes the first option and its value from the rest of them. */
@@ -185,34 +186,75 @@ static struct list_span list_next_option(struct list_span *options, struct list_
     return list_trim(name);
 }
 
-/* Returns true if there is no value, or if one of the values between bars is not an exception. */
-static bool list_demands(struct list_span values) {
+/* Returns the host of a pattern. */
+static struct list_span list_pattern_host(struct list_span pattern) {
+    pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
+    const uint8_t *end = pattern.at;
+    while (end < pattern.end && *end != '\0' && strchr("/^:?|*", *end) == NULL)
+        end++;
+    return (struct list_span){pattern.at, end};
+}
+
+/* Returns true if a host is a domain or below it, or if the domain has a wildcard. */
+static bool list_is_below(struct list_span host, struct list_span domain) {
+    const size_t length = list_length(domain);
+    if (list_has(domain, '*'))
+        return true;
+    if (list_length(host) < length)
+        return false;
+    const uint8_t *tail = host.end - length;
+    for (size_t i = 0; i < length; i++)
+        if (url_lower(tail[i]) != url_lower(domain.at[i]))
+            return false;
+    return length > 0 && (tail == host.at || tail[-1] == '.');
+}
+
+/* Returns true if a rule with these values, which have bars between them, does not stop everybody:
+ * one of them is not an exception (~), or is an exception for the page that the rule names. */
+static bool list_demands(struct list_span values, struct list_span pattern) {
+    const struct list_span host = list_pattern_host(pattern);
     bool demands = list_length(values) == 0;
     while (values.at < values.end && !demands) {
-        demands = *values.at != '~';
-        values.at = list_find(values, '|');
-        values.at += values.at < values.end;
+        const struct list_span value = {values.at, list_find(values, '|')};
+        demands =
+            *value.at != '~' || list_is_below(host, (struct list_span){value.at + 1, value.end});
+        values.at = value.end + (value.end < values.end);
     }
     return demands;
 }
 
-/* Returns whether a rule with some options does not block, blocks under a condition, or blocks.
- * LIST_PLAIN means that some of them are not options. */
-static enum list_form list_with_options(struct list_span options) {
-    bool known = true, changes = false, condition = false, window = false, kind = false;
+/* Returns true if what a resolver is to answer stops a page: an error, nothing, or a blocking
+ * address. It is written NXDOMAIN, 0.0.0.0 or NOERROR;A;0.0.0.0. */
+static bool list_answers_nothing(struct list_span value) {
+    static const char *const ERRORS[] = {"nxdomain", "refused", "servfail", NULL};
+    const struct list_span code = {value.at, list_find(value, ';')};
+    struct list_span answer = value;
+    while (list_has(answer, ';'))
+        answer.at = list_find(answer, ';') + 1;
+    return list_is_one_of(code, ERRORS) || list_is_sink(answer) ||
+           (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
+}
+
+/* Returns whether a rule with some options does not block, has a condition, or stops whoever opens
+ * what its pattern names. LIST_PLAIN means that some of them are not options. */
+static enum list_form list_with_options(struct list_span options, struct list_span pattern) {
+    bool known = true, changes = false, condition = false, kind = false, page = false;
     while (options.at < options.end) {
         struct list_span value, name = list_next_option(&options, &value);
         const enum list_option option = list_option_of(name);
         known = known && option != LIST_NO_OPTION;
-        changes |= option == LIST_CHANGES;
-        condition |= option == LIST_OWN_SITE || (option == LIST_CONDITION && list_demands(value));
-        window |= option == LIST_WINDOW;
+        changes |=
+            option == LIST_CHANGES || (option == LIST_REWRITE && !list_answers_nothing(value));
+        condition |=
+            option == LIST_CONDITION || (option == LIST_VALUES && list_demands(value, pattern));
         kind |= option == LIST_KIND;
+        page |= option == LIST_PAGE;
     }
-    return changes                          ? LIST_MODIFIER
-           : condition || (window && !kind) ? LIST_ADBLOCK_CONDITION
-           : known                          ? LIST_ADBLOCK_OPTIONS
-                                            : LIST_PLAIN;
+    return changes         ? LIST_MODIFIER
+           : condition     ? LIST_ADBLOCK_CONDITION
+           : !known        ? LIST_PLAIN
+           : kind && !page ? LIST_ADBLOCK_CONDITION
+                           : LIST_ADBLOCK_OPTIONS;
 }
 
 /* Returns the dollar before the options of a rule, or the end if there are none. It is the last
@@ -241,14 +283,18 @@ const uint8_t *list_plain_options(struct list_state *state, struct list_span res
         memcmp(rest.at, state->options.at, length) != 0 || rest.at[length] != '\n') {
         const uint8_t *end = rest.at + 1;
         while (end < rest.end && (url_is_letter(*end) || url_is_digit(*end) ||
-                                  (*end != '\0' && strchr("-_,.=|~", *end) != NULL)))
+                                  (*end != '\0' && strchr("-_,.=|~", *end) != NULL))) {
+            if (*end == '~' && (end[-1] == '=' || end[-1] == '|'))
+                return rest.at; /* an exception, which may be for the page of the rule */
             end++;
+        }
         if (list_options((struct list_span){rest.at - 1, end}) != rest.at)
             return rest.at;
         state->options = (struct list_span){rest.at, end};
-        state->with_options = list_with_options((struct list_span){rest.at + 1, end});
+        state->with_options =
+            list_with_options((struct list_span){rest.at + 1, end}, (struct list_span){end, end});
         if (state->with_options == LIST_PLAIN)
-            state->with_options = LIST_ADBLOCK_OPTIONS;
+            state->with_options = LIST_ADBLOCK_CONDITION;
     }
     *form = state->with_options;
     return rest.at + list_length(state->options);
@@ -270,14 +316,36 @@ static bool list_ends_in_name(struct list_span pattern) {
     return list_length(pattern) > 1 && pattern.end[-1] == '.' && !list_has(pattern, '/');
 }
 
-static enum list_form list_adblock(struct list_span *line) {
+/* Returns true if a pattern that nothing marks as a rule is only a part of an address, as in
+ * EasyList. In a list with the heading [Adblock ...] that is everything but a name, because uBlock
+ * and AdGuard take a name for a host. A name that ends like a file is not a host. */
+static bool list_is_part(const struct list_state *state, struct list_span pattern) {
+    static const char *const FILES[] = {".css", ".gif", ".htm",  ".html", ".jpg", ".js",
+                                        ".php", ".png", ".aspx", ".swf",  NULL};
+    const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
+    const char *const *file = FILES;
+    if (!state->adblock && !is_odd)
+        return false;
+    while (*file != NULL && !list_ends(pattern, *file))
+        file++;
+    if (!state->adblock || *file != NULL)
+        return *file != NULL;
+    while (pattern.at < pattern.end &&
+           (url_is_letter(*pattern.at) || url_is_digit(*pattern.at) || *pattern.at >= 0x80 ||
+            *pattern.at == '-' || *pattern.at == '.' || *pattern.at == '_'))
+        pattern.at++;
+    return is_odd || pattern.at < pattern.end;
+}
+
+static enum list_form list_adblock(const struct list_state *state, struct list_span *line) {
     enum list_form form = LIST_PLAIN;
     if (list_begins(*line, "@@"))
         return LIST_EXCEPTION;
     if (list_is_cosmetic(*line))
         return LIST_COSMETIC;
     *line = list_without_remark(*line);
-    if (list_begins(*line, "|")) {
+    const bool anchored = list_begins(*line, "|");
+    if (anchored) {
         form = LIST_ADBLOCK;
         line->at += list_begins(*line, "||") ? 2 : 1;
     } else if (list_ends(*line, "^") || list_ends(*line, "^*")) {
@@ -288,9 +356,9 @@ static enum list_form list_adblock(struct list_span *line) {
         const struct list_span pattern = list_trim((struct list_span){line->at, dollar});
         const bool is_rule = form == LIST_ADBLOCK || dollar[-1] == '^' || dollar[-1] == '|' ||
                              (*line->at == '/' && dollar[-1] == '/');
-        enum list_form with = list_with_options((struct list_span){dollar + 1, line->end});
-        if (is_rule && with == LIST_PLAIN)
-            with = LIST_ADBLOCK_OPTIONS;
+        enum list_form with = list_with_options((struct list_span){dollar + 1, line->end}, pattern);
+        if (is_rule && with == LIST_PLAIN) /* a program drops a rule that it does not know */
+            with = LIST_ADBLOCK_CONDITION;
         if (is_rule || (with != LIST_PLAIN && list_is_pattern(pattern))) {
             if (with == LIST_MODIFIER)
                 return with;
@@ -308,6 +376,8 @@ static enum list_form list_adblock(struct list_span *line) {
            (line->end[-1] == '^' || line->end[-1] == '|' ||
             (line->end[-1] == '*' && list_length(*line) > 1 && line->end[-2] == '^')))
         line->end--;
+    if (!anchored && list_is_part(state, *line))
+        return LIST_PART;
     if (list_has(*line, ' '))
         return LIST_WORDS;
     return list_has(*line, '^') ? LIST_INNER_WILDCARD : form;
@@ -479,6 +549,45 @@ static enum list_form list_field(struct list_span *line, uint8_t separator) {
     return LIST_FIELD;
 }
 
+/* DOMAIN-SUFFIX,h and HOST,h,reject,no-resolve: a rule of Clash, mihomo, Surge, Loon or Quantumult
+ * X, of which the host or network is left. */
+static enum list_form list_proxy(struct list_span *line) {
+    static const char *const HOSTS[] = {
+        "domain",        "domain-suffix", "domain-wildcard", "host",     "host-suffix",
+        "host-wildcard", "ip-cidr",       "ip-cidr6",        "ip6-cidr", NULL};
+    static const char *const PARTS[] = {"domain-keyword", "host-keyword", NULL};
+    static const char *const EXPRESSIONS[] = {"domain-regex", "url-regex", NULL};
+    static const char *const PASSES[] = {"direct", "pass", "proxy", NULL};
+    struct list_span rest = *line, kind = list_next_field(&rest, ','), value, policy;
+    if (rest.at > rest.end)
+        return LIST_PLAIN;
+    if (list_is_one_of(kind, PARTS))
+        return LIST_PART;
+    if (list_is_one_of(kind, EXPRESSIONS))
+        return LIST_EXPRESSION;
+    if (!list_is_one_of(kind, HOSTS))
+        return LIST_PLAIN;
+    value = list_next_field(&rest, ',');
+    policy = rest.at > rest.end ? value : list_next_field(&rest, ',');
+    *line = value;
+    return list_is_one_of(policy, PASSES) ? LIST_MODIFIER : LIST_PROXY;
+}
+
+/* Removes what YAML writes around an item of a list, as in - '+.h' # why and - DOMAIN-SUFFIX,h.
+ * Other items of several words are prose, and URLs are found in them without this. */
+static struct list_span list_item(struct list_span line) {
+    if (*line.at != '-' || !list_begins(line, "- "))
+        return line;
+    struct list_span rest = {line.at + 2, line.end}, item = list_unquoted(rest);
+    const struct list_span word = list_word(&rest);
+    rest = list_trim(rest);
+    const bool is_word = rest.at == rest.end || *rest.at == '#';
+    if (is_word)
+        item = list_unquoted(word);
+    const bool is_proxy = list_proxy(&(struct list_span){item.at, item.end}) != LIST_PLAIN;
+    return item.at < item.end && (is_proxy || (is_word && !list_has_scheme(item))) ? item : line;
+}
+
 /* Reads the heading of a table: names of fields, one of which is the name of the entries. It may be
  * in a remark, but a remark with blanks is prose. Beside a field of hosts, `ioc` describes them. */
 static bool list_heading(struct list_span line, struct list_heading *heading) {
@@ -533,7 +642,7 @@ static bool list_row(const struct list_heading *heading, struct list_span line,
                      struct list_span *entry) {
     struct list_span rest = line, word = list_word(&rest);
     unsigned count = 0;
-    if (heading->fields == 0 || list_begins(line, "||") || list_begins(line, "@@") ||
+    if (list_begins(line, "||") || list_begins(line, "@@") ||
         (heading->separator != '\t' && word.end < line.end &&
          (list_is_ipv4(word) || list_is_ipv6(word))))
         return false;
@@ -588,12 +697,14 @@ enum list_form list_narrow(struct list_state *state, struct list_span *line) {
     const bool is_empty = line->at == line->end;
     const bool is_remark = is_empty || (list_is_remark(*line) && *line->at != separator);
     const bool is_heading = !state->begun && !is_empty && list_heading(*line, &state->heading);
-    if (is_remark)
+    if (is_remark) {
+        state->adblock |= !is_empty && *line->at == '[';
         return LIST_NOTHING;
+    }
     state->begun = true;
     if (is_heading)
         return LIST_HEADING;
-    if (list_row(&state->heading, *line, &entry)) {
+    if (state->heading.fields > 0 && list_row(&state->heading, *line, &entry)) {
         if (state->heading.hosts_alone || list_length(entry) == 0)
             return LIST_NO_URL_FIELD;
         *line = entry;
@@ -602,7 +713,8 @@ enum list_form list_narrow(struct list_state *state, struct list_span *line) {
     *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
     if (line->at == line->end)
         return LIST_NOTHING;
-    form = list_adblock(line);
+    *line = list_item(*line);
+    form = list_adblock(state, line);
     if (form == LIST_PLAIN)
         form = list_hosts(state, line);
     if (form == LIST_PLAIN)
@@ -618,12 +730,18 @@ enum list_form list_narrow(struct list_state *state, struct list_span *line) {
         return list_field(line, tabs ? '\t' : list_separator(*line));
     if (list_has_scheme(*line))
         return LIST_PLAIN;
-    const uint8_t sign = list_has(*line, ',') ? ',' : ';';
+    const bool commas = list_has(*line, ',');
+    form = commas ? list_proxy(line) : LIST_PLAIN;
+    if (form != LIST_PLAIN)
+        return form;
+    const uint8_t sign = commas ? ',' : ';';
     struct list_span first = {line->at, list_find(*line, sign)};
     if (first.end < line->end &&
         (!list_has(first, '/') || list_is_number(first) || list_network(&first) != LIST_PLAIN))
         return list_field(line, sign);
     if (list_network(&(struct list_span){line->at, line->end}) == LIST_RANGE)
         return LIST_RANGE;
-    return list_has(*line, ' ') ? list_field(line, ' ') : LIST_PLAIN;
+    if (list_has(*line, ' '))
+        return list_field(line, ' ');
+    return list_is_part(state, *line) ? LIST_PART : LIST_PLAIN;
 }

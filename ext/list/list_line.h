@@ -17,6 +17,7 @@
     FORM(LIST_DNSMASQ, "dnsmasq")                                                                  \
     FORM(LIST_UNBOUND, "unbound")                                                                  \
     FORM(LIST_ZONE, "policy zone")                                                                 \
+    FORM(LIST_PROXY, "rule of a proxy")                                                            \
     FORM(LIST_FIELD, "one of several fields")                                                      \
     FORM(LIST_COLUMN, "one of several fields") /* of a table with a heading */                     \
     FORM(LIST_WILDCARD, "wildcard")                                                                \
@@ -40,6 +41,7 @@
     FORM(LIST_HOSTS_ADDRESS, "no entry: an address instead of a name")                             \
     FORM(LIST_NO_HOST, "no entry: it has no host")                                                 \
     FORM(LIST_NO_DOT, "no entry: a name without a dot")                                            \
+    FORM(LIST_LOCAL, "no entry: a name of the machine itself")                                     \
     FORM(LIST_UNOPENED, "no entry: the host is not a name or address")                             \
     FORM(LIST_TOO_LONG, "no entry: a line longer than 16384 bytes")
 #define LIST_FORM(form, words) form,
@@ -59,7 +61,8 @@ struct list_state {
     /* The rest of a line with several names, and how it is read. */
     struct list_span names;
     enum list_form form;
-    bool begun; /* a line has been read that is not a remark, so no heading can follow */
+    bool begun;   /* a line has been read that is not a remark, so no heading can follow */
+    bool adblock; /* the list has the heading [Adblock ...] */
     /* The options of the last rule and what they do, because most rules have the same. */
     struct list_span options;
     enum list_form with_options;

@@ -22,7 +22,7 @@ FOLDERS = " ".join(re.findall(r"^(?:LIBRARY_)?FOLDERS = (?:\$\(LIBRARY_FOLDERS\)
 WITH_SQLITE = ("sqlite", "sqlite/rows", "table")
 WIDTH = 100
 # Data, golden files and results, and what a program prints, are not written by hand.
-GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus)/")
+GENERATED = re.compile(r"\.(out|csv|svg|json|lock|sum)$|/(results|data|golden|corpus)/")
 # A number, a literal or an address that cannot be broken.
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 

@@ -235,7 +235,7 @@ The filter is 22.8 times smaller than the index, and [\d.]+ times as fast.
         self.assertEqual((run.stdout.splitlines()[0], run.returncode), (f"The list: {path}", 0))
         # A rule with a condition blocks no visit.
         path = self.write(b"||a.example^\n||b.example^$domain=c.example|d.example\n"
-                          b"||e.example^$script\n||f.example^$script,1p\n")
+                          b"||e.example^$document\n||f.example^$script,1p\n")
         figures, _ = self.figures(URLS=path)
         self.assertEqual(figures["Adblock rule with a condition"], 2)
         self.assertEqual(figures["distinct keys"], 2)

@@ -17,15 +17,15 @@ class Missing(Exception):
 
 
 def fetched(program, *arguments, **options):
-    """Runs a program that fetches; what it cannot do is a reason to skip."""
+    """Returns the output of a program that fetches; what it cannot do is a reason to skip."""
     path = os.environ["PATH"] + os.pathsep + GO_PLACE
     where = shutil.which(program, path=path)
     if where is None:
         raise Missing(f"{program} is not installed")
     BUILD.mkdir(parents=True, exist_ok=True)
     try:
-        subprocess.run([where, *arguments], check=True, timeout=PATIENCE, capture_output=True,
-                       stdin=subprocess.DEVNULL, **options)
+        return subprocess.run([where, *arguments], check=True, timeout=PATIENCE,
+                              capture_output=True, stdin=subprocess.DEVNULL, **options).stdout
     except (subprocess.SubprocessError, OSError) as problem:
         raise Missing(f"{program} {arguments[0]}: {problem}") from problem
 

@@ -1,16 +1,10 @@
 #!/usr/bin/env python3
-"""bloom_list against the programs that lists are written for: what they block is an entry, and what
-they do not block is none.
-
-- rules of Adblock: the engine of Brave, `adblock` from PyPI
-- dnsmasq, unbound and BIND, from Debian's dnsmasq-base, unbound and bind9, on ports of their own
-
-What cannot be had is skipped and says so. SEED and COUNT choose the rules at random.
+"""bloom_list against dnsmasq, unbound and BIND, from Debian's dnsmasq-base, unbound and bind9, on
+ports of their own: what they block is an entry, and what they do not block is none. What is not
+installed is skipped and says so. engines_test.py does the same for the rules of Adblock.
 """
 import os
 import pathlib
-import random
-import re
 import shutil
 import socket
 import struct
@@ -20,88 +14,9 @@ import time
 import unittest
 
 from foreign_test import WithExtension
-from fetched import Missing, module
-
-COUNT = int(os.environ.get("COUNT", "3000"))
-SEED = int(os.environ.get("SEED", "1"))
-CONDITION = "Adblock rule with a condition"
 
 
-class WithLists(WithExtension):
-    def entries(self, text):
-        """Of lines that have a key: the key and the note."""
-        return list(self.database.cursor().execute(
-            "SELECT key, note FROM bloom_list(?1) WHERE key IS NOT NULL", (text,)))
-
-
-class Adblock(WithLists):
-    KINDS = ("script", "image", "stylesheet", "xmlhttprequest", "sub_frame", "media", "font",
-             "object", "ping", "websocket", "other", "document")
-
-    def blocks(self, rule, url):
-        """Whether the engine blocks a URL with that rule only, as a part of some other site, of any
-        kind."""
-        try:
-            adblock = module("adblock", "adblock==0.6.0")
-        except Missing as reason:
-            self.skipTest(f"skipped: {reason}")
-        rules = adblock.FilterSet()
-        rules.add_filters([rule])
-        engine = adblock.Engine(rules)
-        return any(engine.check_network_urls(url, "https://elsewhere.test/", kind).matched
-                   for kind in self.KINDS)
-
-    def check(self, rules):
-        """rules: each with the host and the path that it names, if it names some."""
-        for rule, host, path in rules:
-            with self.subTest(rule=rule):
-                everywhere = [key for key, note in self.entries(rule) if note != CONDITION]
-                self.assertEqual(everywhere, [f"{host}{path}"] if self.blocks(
-                    rule, f"https://{host}{path}") else [])
-
-    def test_examples(self):
-        rules = """
-            ||evil.example/a/  ||evil.example^$popup  ||evil.example^$popup,third-party
-            ||evil.example^$domain=~a.example|b.example  @@||evil.example^  evil.example/a$script,1p
-            ||evil.example/a##x  evil.example/a#@#x  evil.example:8080##x
-            ||evil.example.  ||evil.example.$script"""
-        rows = [(rule, "evil.example", re.search(r"(/a/?)?([$#]|$)", rule)[1] or "/")
-                for rule in rules.split()]
-        self.check([*rows, ("evil.example ##x", "evil.example", "/"), ("[::1]##x", "[::1]", "/"),
-                    ("a.example,evil.example>>##+js(x)", "evil.example", "/"),
-                    (".evil.example.", "evil.example", "/")])
-        # What follows the dot is what is blocked; before a dot in front there is something.
-        for rule, url in (("||adservice.google.", "https://adservice.google.de/"),
-                          (".ad.page.", "https://x.ad.page.example/"),
-                          (".evil.example/a$script", "https://x.evil.example/a"),
-                          ("-x.example/a/$xhr", "https://a-x.example/a/")):
-            self.assertTrue(self.blocks(rule, url))
-        self.assertEqual([key for rule in (".evil.example/a$script", "-x.example/a/$xhr")
-                          for key, _ in self.entries(rule)],
-                         ["evil.example/a", "-x.example/a/"])
-
-    def test_random_rules(self):
-        source = random.Random(SEED)
-        options = ["script", "image", "xmlhttprequest", "third-party", "3p", "first-party", "1p",
-                   "~third-party", "important", "domain=a.example", "domain=~a.example",
-                   "domain=a.example|~b.a.example", "from=a.example", "to=evil.example",
-                   "denyallow=a.example", "method=post", "ipaddress=192.0.2.7", "subdocument"]
-        marks = ["##", "#@#", "###", "#?#", "##+js(", "##^script:has-text("]
-        rules = []
-        for _ in range(COUNT):
-            host = source.choice(("evil.example", "www.evil.example", "192.0.2.7", "a_b.example"))
-            path = source.choice(("/", "/a", "/a/b.js", "/a/"))
-            rule = ("||" if path == "/" else source.choice(("||", ""))) + host
-            rule += "^" if path == "/" else path
-            if source.random() < 0.2:
-                rule = (rule[:-1] if rule.endswith("^") else rule) + source.choice(marks) + "x"
-            elif source.random() < 0.8:
-                rule += "$" + ",".join(source.sample(options, source.randrange(1, 4)))
-            rules.append((rule, host, path))
-        self.check(rules)
-
-
-class Resolvers(WithLists):
+class Resolvers(WithExtension):
     SINKS = (b"\0\0\0\0", b"\x7f\0\0\1")
 
     @staticmethod
@@ -156,7 +71,8 @@ class Resolvers(WithLists):
                     blocked = self.wanted(port, names)
                 finally:
                     resolver.terminate()
-        self.assertEqual([key for key, _ in self.entries(text)], [f"{name}/" for name in blocked])
+        keys = self.rows("SELECT key FROM bloom_list(?1) WHERE key IS NOT NULL", text)
+        self.assertEqual([key for key, in keys], [f"{name}/" for name in blocked])
         self.assertTrue(0 < len(blocked) < len(names))
 
     def test_dnsmasq(self):

@@ -20,7 +20,8 @@ NAMES = ["evil.example", "a.b.c.example", "a-b_c.x", "a1.b2c.d", "1a.example", "
          "xn--a.b", "a.xn--tda", "A.example", "a..b", ".a.b", "a.b.", "a.1", "a.0x7f", "a.0x7f.b",
          "hxxp.com", "hxxps.com", "fxp.com", "localhost", "ab", "a" * 64 + ".b", "a" * 249 + ".b1",
          "abc." * 62 + "defgh", "abc." * 62 + "defghi", "url.txt", "-1.b", "a.-b", "_a.b",
-         "\u00fc.b", "http.com", "ftp.x", "address.x", "server", "h.p--x.y", "xn-.a", "e*l.x"]
+         "\u00fc.b", "http.com", "ftp.x", "address.x", "server", "h.p--x.y", "xn-.a", "e*l.x",
+         "localhost.localdomain", "localhost6.local", "-a.js", "_b.gif", "c.html"]
 ADDRESSES = ["192.0.2.7", "0.0.0.0", "127.0.0.1", "255.255.255.255", "256.0.0.1", "1.2.3",
              "01.2.3.4", "1.2.3.4.5", "1.2.3.4.", "1.2.3.4a", "1.2.3.4.a", "10.0.0.0", "1.2.3.1000",
              "0", "::1", "[::1]", "1.2.3.4-5", "1.2.3.4-1.2.3.9", "2001:db8::1", "3.5", "1.2.3.-4"]
@@ -35,14 +36,17 @@ SCHEMES = ["http://", "https://", "HTTP://", "http:", "http:/", "http:///", "htt
 BEFORE = ["", "", "", "", "||", "||", "||", "|", "@@||", "0.0.0.0 ", "0.0.0.0 ", "127.0.0.1 ",
           "0.0.0.0\t", "127.0.0.1\t", "0.0.0.0  ", "::1 ", "0 ", "0.0.0.0", "127.0.0.1 0.0.0.0 ",
           "0.0.0.0 ||", "192.0.2.9 ", " ", "\t", "address=/", "local-zone: \"", "#", "!", "\"", "-",
-          "\ufeff", "17,", "1;2;", "\"1\",\"2024-01-02 03:04:05\",\"", "x ", "\"\",\"a\"\"b\",\""]
+          "\ufeff", "17,", "1;2;", "- ", "- '", "+.", "DOMAIN,", "HOST-SUFFIX, ",
+          "- DOMAIN-SUFFIX,", "\"1\",\"2024-01-02 03:04:05\",\"", "x ", "\"\",\"a\"\"b\",\""]
 OPTIONS = ["$third-party", "$script,image", "$all", "$domain=a.x|~b.x", "$popup", "$badfilter",
            "$x", "$", "$,all", "$~third-party", "$csp=a b", "$removeparam", "$1p", "$all$all",
            "$all,", "$domain=a.x#b", "$a*", "$$x", "$@$x", "$to=~a.x", "$document,popup", "$x.y",
-           "$-", "$_=|"]
+           "$-", "$_=|", "$domain=~evil.example", "$from=~a.x|~c.example", "$doc", "$~image", "$__",
+           "$dnsrewrite=NXDOMAIN", "$dnsrewrite=0.0.0.0", "$dnsrewrite=NOERROR;A;1.2.3.4"]
 AFTER = ["^", "^", "^", "^*", "^|", "^^", "|", " ", "\t", " # x", "#x", "##x", " x", " b.example",
          "/", "^ ", "\"", "\",\"online\"", "\",\"a;b\",17", ",x", ";x", "/32", " CNAME .",
-         "/0.0.0.0", "\" static", ".", "\0", "\"x\",y", "\" ; x", " // x", "\x0b"]
+         "/0.0.0.0", "\" static", ".", "\0", "\"x\",y", "\" ; x", " // x", "\x0b", "'",
+         ",REJECT", ",DIRECT"]
 ENDS = ["\n", "\n", "\n", "\n", "\r\n", "\r", "\n\n", "\n\r", ""]
 HEADINGS = ["", "", "", "a.b\n", "x\n", "# id,date,url,status\n", "# a,url\n", "url\ttype\n",
             "domain,path\n", "# Title: x\n", "[Adblock Plus 2.0]\n", "a;ip\n", "\ufeff"]

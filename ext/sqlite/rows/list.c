@@ -14,8 +14,6 @@
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
 
-#include <string.h>
-
 enum list_column {
     LIST_COLUMN_LINE,
     LIST_COLUMN_ENTRY,
@@ -43,45 +41,11 @@ static int list_rows_next(struct bloom_rows *rows) {
     return SQLITE_OK;
 }
 
-/* Returns true if a text is the name of a file and not a list, for example 'hosts.txt' instead of
- * readfile('hosts.txt'). It ends like the names of lists (none of these ends is a top-level
- * domain), contains no blank, and does not begin with a scheme or with a host and a slash. */
-static bool is_file_name(const uint8_t *text, size_t length) {
-    static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list",
-                                       ".lst", ".hosts", ".conf", ".gz"};
-    enum { NAME_MOST = 260 };
-    bool ends = false;
-    while (length > 0 && text[length - 1] <= ' ')
-        length--;
-    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS && length <= NAME_MOST; i++) {
-        size_t end = strlen(ENDS[i]);
-        ends |= length > end &&
-                sqlite3_strnicmp((const char *)text + length - end, ENDS[i], (int)end) == 0;
-    }
-    for (size_t i = 0; ends && i < length; i++)
-        ends = text[i] > ' ';
-    const uint8_t *slash = ends ? memchr(text, '/', length) : NULL;
-    if (slash == NULL || slash[1] == '/') /* a byte follows the slash, because of the end */
-        return ends && slash == NULL;
-    const uint8_t *name = text; /* without the dots in front */
-    while (*name == '.')
-        name++;
-    return name == slash || memchr(name, '.', (size_t)(slash - name)) == NULL;
-}
-
 static int list_rows_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
     int code = bloom_rows_need_text(rows, run);
     if (code != SQLITE_OK)
         return code;
-    if (is_file_name(rows->bytes, rows->length)) {
-        char quoted[BLOOM_QUOTE_SIZE];
-        bloom_quote(quoted, rows->bytes, rows->length);
-        return bloom_rows_fail(rows,
-                               "%s is the name of a file. Give its text, which is readfile(%s) in "
-                               "the sqlite3 shell, or bind its bytes in a program",
-                               quoted, quoted);
-    }
     const char *problem = bloom_list_begin(&cursor->list, rows->bytes, rows->length);
     if (problem != NULL)
         return bloom_rows_fail(rows, "the text is %s", problem);

@@ -11,6 +11,8 @@
  */
 #include "sqlite/rows/table_function.h"
 
+#include "base/text.h"
+#include "list/list_span.h"
 #include "sqlite/message.h"
 #include "sqlite/poll.h"
 
@@ -45,6 +47,44 @@ int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
     return message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
+/* Returns true if a text is the name of a file and not a text to read, for example 'hosts.txt'
+ * instead of readfile('hosts.txt'), '/etc/hosts', '~/list', 'lists/x' or 'C:\list'. It ends like
+ * the names of lists (none of these ends is a top-level domain), or it is a path without signs that
+ * names of files seldom have. It begins neither with a scheme nor with a host and a slash. It has
+ * blanks only if it is a whole path with such an end. */
+static bool is_file_name(const uint8_t *text, size_t length) {
+    static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list", ".lst",
+                                       ".log", ".hosts", ".conf", ".yaml", ".yml",  ".gz"};
+    enum { NAME_MOST = 260 };
+    struct list_span name = {text, text + length};
+    bool ends = false, common = length > 0 && text[length - 1] > ' ';
+    while (name.at < name.end && name.end[-1] <= ' ')
+        name.end--;
+    if (name.at == name.end || list_length(name) > NAME_MOST)
+        return false;
+    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS; i++)
+        ends |= list_length(name) > strlen(ENDS[i]) && list_ends(name, ENDS[i]);
+    const bool drive = list_length(name) > 3 && url_is_letter(*text) && text[1] == ':' &&
+                       (text[2] == '\\' || (text[2] == '/' && text[3] != '/'));
+    const bool path = drive || (*text == '/' && !list_begins(name, "//")) ||
+                      list_begins(name, "~/") || list_begins(name, "./") ||
+                      list_begins(name, "../");
+    for (const uint8_t *at = text; at < name.end; at++) {
+        if (*at < ' ' || (*at == ' ' && !(path && ends)))
+            return false;
+        common &=
+            url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 || strchr("._+~/-", *at) != NULL;
+    }
+    const uint8_t *slash = list_find(name, '/');
+    if (drive || slash == name.end)
+        return drive || ends;
+    if (name.end[-1] == '/' || slash[1] == '/' || !(ends || (common && !url_is_digit(*text))))
+        return false;
+    while (*name.at == '.') /* of ../lists/x */
+        name.at++;
+    return !list_has((struct list_span){name.at, slash}, '.');
+}
+
 int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
     int type = sqlite3_value_type(run->value);
     if (type == SQLITE_NULL)
@@ -52,7 +92,14 @@ int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
             rows, "the text is NULL. If readfile was to read it, check the name of the file");
     if (type != SQLITE_TEXT && type != SQLITE_BLOB)
         return bloom_rows_fail(rows, "the text is a number. Give TEXT or a BLOB");
-    return SQLITE_OK;
+    if (!is_file_name(rows->bytes, rows->length))
+        return SQLITE_OK;
+    char quoted[BLOOM_QUOTE_SIZE];
+    bloom_quote(quoted, rows->bytes, rows->length);
+    return bloom_rows_fail(rows,
+                           "%s is the name of a file. Give its text, which is readfile(%s) in the "
+                           "sqlite3 shell, or bind its bytes in a program",
+                           quoted, quoted);
 }
 
 /* Arguments */
