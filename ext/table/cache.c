@@ -450,15 +450,25 @@ static void clear_drafts(struct bloom_cache *cache) {
     cache->draft_count = 0;
 }
 
-int bloom_cache_write(struct bloom_cache *cache) {
+static int write_drafts(struct bloom_cache *cache) {
     sqlite3_blob *handle = NULL;
     int code = SQLITE_OK;
-    if (cache->draft_count == 0)
-        return code;
-    qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
     for (size_t i = 0; i < cache->draft_count && code == SQLITE_OK; i++)
         code = write_draft(cache, cache->drafts[i], &handle);
-    code = bloom_database_close_row(&handle, code);
+    return bloom_database_close_row(&handle, code);
+}
+
+/* Drafts were made while the database could be written. If PRAGMA query_only is on since, it is
+ * switched off meanwhile. */
+int bloom_cache_write(struct bloom_cache *cache) {
+    if (cache->draft_count == 0)
+        return SQLITE_OK;
+    qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
+    int code = write_drafts(cache);
+    if ((code & 0xff) == SQLITE_READONLY && bloom_database_end_query_only(&cache->database)) {
+        code = write_drafts(cache);
+        bloom_database_begin_query_only(&cache->database);
+    }
     if (code == SQLITE_OK)
         clear_drafts(cache);
     return code;
