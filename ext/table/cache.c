@@ -508,7 +508,7 @@ bool bloom_cache_rollback(struct bloom_cache *cache) {
     if (goes_on)
         bloom_cache_write(cache); /* nobody would hear of an error */
     bloom_cache_end(cache);
-    return !goes_on;
+    return knows_transactions() && !goes_on;
 }
 
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {

@@ -128,7 +128,7 @@ void bloom_cache_forget(struct bloom_cache *cache);
  * releases the savepoint of that depth, or rolls back to it. */
 int bloom_cache_begin(struct bloom_cache *cache);
 void bloom_cache_end(struct bloom_cache *cache);
-bool bloom_cache_rollback(struct bloom_cache *cache); /* false: the transaction goes on */
+bool bloom_cache_rollback(struct bloom_cache *cache); /* false: the transaction may go on */
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth);
 void bloom_cache_release(struct bloom_cache *cache, int depth);
 void bloom_cache_rollback_to(struct bloom_cache *cache, int depth);
