@@ -318,7 +318,7 @@ void step_serialize(struct connection *connection) {
     const struct file *file = connection->links[schema].file;
     sqlite3_int64 size;
     if ((file->writer != NULL && file->writer != connection) || !settle_view(connection, schema) ||
-        peek(connection, schema)->tampered || connection->query_only)
+        peek(connection, schema)->tampered)
         return;
     write_drafts(connection); /* as a savepoint does: what waits in memory is in no copy */
     unsigned char *bytes = sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0);
