@@ -503,12 +503,13 @@ void bloom_cache_end(struct bloom_cache *cache) {
     cache->writes = false;
 }
 
+/* Nobody would hear of an error when a connection that is busy is closed. So the transaction is
+ * rolled back, lest it be committed without what could not be written. */
 bool bloom_cache_rollback(struct bloom_cache *cache) {
-    const bool goes_on = is_in_write_transaction(cache);
-    if (goes_on)
-        bloom_cache_write(cache); /* nobody would hear of an error */
+    if (is_in_write_transaction(cache) && bloom_cache_write(cache) != SQLITE_OK)
+        sqlite3_exec(cache->database.connection, "ROLLBACK", NULL, NULL, NULL);
     bloom_cache_end(cache);
-    return !goes_on;
+    return !is_in_write_transaction(cache);
 }
 
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {

@@ -336,7 +336,8 @@ void step_serialize(struct connection *connection) {
 }
 
 /* A close that is refused, since a statement is left, tells all tables of a rollback that does not
- * take place: the transaction goes on. */
+ * take place: the transaction goes on, unless query_only keeps them from writing what they have in
+ * memory. */
 void step_busy_close(struct connection *connection) {
     sqlite3_stmt *statement;
     int code = sqlite3_prepare_v2(connection->database, "SELECT 1", -1, &statement, NULL);
@@ -348,6 +349,8 @@ void step_busy_close(struct connection *connection) {
     expect(code == SQLITE_BUSY, "%s: closed with a statement left: result %d", connection->name,
            code);
     sqlite3_finalize(statement);
+    if (lost_transaction(connection))
+        expect(connection->query_only, "%s: rolled back", connection->name);
 }
 
 /* After an ATTACH that fails SQLite reads all schemas again: each table gets a second object. */
