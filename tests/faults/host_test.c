@@ -1,5 +1,5 @@
 /* What the program around the extension may do to it: be linked with an SQLite that is too old, or
- * old; forbid SQL; allow short values only. */
+ * old; forbid SQL; allow short values only; close what is busy. */
 #include "connection.h"
 
 #include "base/version.h"
@@ -89,9 +89,80 @@ static void tiny_limits(void) {
     close_database(database);
 }
 
+/* ---- Busy connections ---- */
+
+/* Counts that the one row of a chunk has in the database, without what waits in memory, and that
+ * the table has. */
+static void require_counts(sqlite3 *database, sqlite3_int64 written, sqlite3_int64 all) {
+    require_number(database, written,
+                   "SELECT unicode(CAST(substr(data, 5, 1) AS TEXT)) FROM t_data WHERE id > 0");
+    require_number(database, all, "SELECT json_extract(info, '$.layers[0].keys') FROM t");
+}
+
+static void close_busily(sqlite3 *database) {
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(database, "SELECT 1", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
+    sqlite3_finalize(statement);
+}
+
+/* Keys 1 to 3 of a transaction: the second and third wait in memory, if SQLite tells a busy close
+ * from a rollback. */
+static void begin_keys(sqlite3 *database) {
+    const bool waits = sqlite3_libversion_number() >= 3034000 && SQLITE_VERSION_NUMBER >= 3034000;
+    run(database, "BEGIN;"
+                  "INSERT INTO t(key) VALUES (1);"
+                  "INSERT INTO t(key) VALUES (2);"
+                  "INSERT INTO t(key) VALUES (3)");
+    require_counts(database, waits ? 1 : 3, 3);
+}
+
+static void busy_close_loses_nothing(void) {
+    sqlite3 *database = open_database(":memory:");
+    run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
+    begin_keys(database);
+    close_busily(database);
+    require_counts(database, 3, 3);
+    run(database, "INSERT INTO t(key) VALUES (4);"
+                  "INSERT INTO t(key) VALUES (5)");
+    close_busily(database);
+    run(database, "COMMIT");
+    require_counts(database, 5, 5);
+    run(database, "INSERT INTO t(t) VALUES ('clear')");
+    /* What cannot be written, and nobody can be told of, ends the transaction. */
+    begin_keys(database);
+    run(database, "PRAGMA query_only = 1");
+    close_busily(database);
+    run(database, "PRAGMA query_only = 0");
+#if SQLITE_VERSION_NUMBER >= 3034000
+    require_error(database, "no transaction is active", "COMMIT");
+    require_number(database, 0, "SELECT json_extract(info, '$.count') FROM t");
+#else
+    run(database, "COMMIT");
+#endif
+    begin_keys(database);
+    run(database, "COMMIT");
+    close_database(database);
+}
+
+static void older_releases_have_no_drafts(void) {
+    sqlite3 *database = open_database(":memory:");
+    pretend(3033000, "3.33.0");
+    run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
+    begin_keys(database);
+    close_busily(database);
+    run(database, "COMMIT");
+    require_counts(database, 3, 3);
+    pretend(SQLITE_VERSION_NUMBER, SQLITE_VERSION);
+    close_database(database);
+}
+
 RUN_GROUP("host",
           TEST("An SQLite that is too old is refused in words, and gets no function",
                old_sqlite_is_refused),
           TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
                forbidden_questions_do_not_stop),
-          TEST("A bitmap that is longer than a value may be is refused", tiny_limits))
+          TEST("A bitmap that is longer than a value may be is refused", tiny_limits),
+          TEST("A close that is refused loses nothing of the transaction that goes on",
+               busy_close_loses_nothing),
+          TEST("Before SQLite 3.34 every key is written at once", older_releases_have_no_drafts))
