@@ -115,16 +115,12 @@ static struct bloom_cache *cache_of(sqlite3 *database, const char *schema, const
 }
 
 void write_drafts(const struct connection *connection) {
-    if (connection->query_only)
-        must_run(connection->database, "PRAGMA query_only = 0");
     for (unsigned schema = 0; schema < SCHEMAS; schema++)
         for (unsigned name = 0; connection->links[schema].file != NULL && name < NAMES; name++) {
             struct bloom_cache *cache = cache_of(connection->database, SCHEMA[schema], NAME[name]);
             bloom_cache_write(cache);
             bloom_cache_close(cache);
         }
-    if (connection->query_only)
-        must_run(connection->database, "PRAGMA query_only = 1");
 }
 
 /* The row that counts: a draft, or else what is in the database, which any other row in memory

@@ -282,6 +282,8 @@ void step_read_uncommitted(struct connection *connection) {
 
 void step_query_only(struct connection *connection) {
     bool on = random_once_in(3);
+    if (setting.shared_cache) /* the others see what is written, which is not possible under it */
+        write_drafts(connection);
     if (on != connection->query_only &&
         plain(connection, on ? "PRAGMA query_only = 1" : "PRAGMA query_only = 0"))
         connection->query_only = on;
@@ -318,7 +320,7 @@ void step_serialize(struct connection *connection) {
     const struct file *file = connection->links[schema].file;
     sqlite3_int64 size;
     if ((file->writer != NULL && file->writer != connection) || !settle_view(connection, schema) ||
-        peek(connection, schema)->tampered)
+        peek(connection, schema)->tampered || connection->query_only)
         return;
     write_drafts(connection); /* as a savepoint does: what waits in memory is in no copy */
     unsigned char *bytes = sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0);
