@@ -8,7 +8,6 @@
  * longer used makes room for others soon. */
 #include "table/cache.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -493,7 +492,7 @@ int bloom_cache_begin(struct bloom_cache *cache) {
         return code;
     bloom_cache_forget(cache);
     cache->writes = true;
-    cache->depth = INT_MAX;
+    cache->depth = -1; /* xSavepoint comes next if a savepoint is open */
     cache->changes = foreign_changes(cache);
     return code;
 }
