@@ -4,8 +4,8 @@
     cache_test.py       run the tests (and any option of unittest)
 
 It needs apsw, of any release from 3.40; for changesets one that has sessions, as PyPI's does. In a
-transaction the first change of a chunk is written and the later ones wait in memory, so keys are
-inserted by a statement each.
+transaction the first changes of a chunk are written and the later ones wait in memory, so keys are
+inserted by a statement each, and four together.
 """
 
 import shutil
@@ -56,10 +56,10 @@ class Objects(CacheTest):
                                "ON s.key = value")
         self.assertEqual(next(found), (1,))
         rows(connection, "ROLLBACK; BEGIN")  # the cursor keeps its object
-        insert(connection, 2, 3, 4)
-        self.assertEqual(list(found), [(2,), (3,), (4,)])
+        insert(connection, 2, 3, 4, 5)
+        self.assertEqual(list(found), [(2,), (3,), (4,), (5,)])
         rows(connection, "COMMIT")
-        self.check(connection, 1, 2, 3, 4)
+        self.check(connection, 1, 2, 3, 4, 5)
 
     def test_an_attach_that_fails_and_another_load_amid_a_transaction(self):
         connection = self.make(capacity=100)
@@ -67,18 +67,18 @@ class Objects(CacheTest):
         shutil.copy(LIBRARY, copy)
         either(connection, "enable_load_extension", "enableloadextension")(True)
         rows(connection, "BEGIN")
-        insert(connection, 1, 2, 3)
+        insert(connection, 1, 2, 3, 4)
         self.fail_to_attach(connection)
-        self.assertEqual(counted(connection), 3)
-        insert(connection, 4, 5)
+        self.assertEqual(counted(connection), 4)
+        insert(connection, 5, 6, 7, 8)
         either(connection, "load_extension", "loadextension")(str(copy), "sqlite3_bloom_init")
-        insert(connection, 6, 7)
+        insert(connection, 9, 10, 11, 12)
         self.fail_to_attach(connection)  # from here on an object of the second library's
-        insert(connection, 8, 9)
+        insert(connection, 13, 14, 15, 16)
         rows(connection, "SAVEPOINT a")
-        insert(connection, 10, 11)
+        insert(connection, 17, 18, 19)
         rows(connection, "ROLLBACK TO a; COMMIT")
-        self.check(connection, *range(1, 10))
+        self.check(connection, *range(1, 17))
 
     def test_another_file_under_the_same_schema(self):
         connection = self.open()
@@ -103,14 +103,14 @@ class Objects(CacheTest):
                     self.assertEqual(count_found(connection, 1, 5), 0)  # its statement is kept
                     self.fail_to_attach(connection)
                     rows(connection, "BEGIN; SAVEPOINT a")
-                    insert(connection, 1, 2, 3)
+                    insert(connection, 1, 2, 3, 4)
                     rows(connection, sql)
                     rows(connection, ending)
-                    insert(connection, 4, 5)
-                    self.assertEqual(counted(connection), 2)
+                    insert(connection, 5, 6, 7, 8)
+                    self.assertEqual(counted(connection), 4)
                     rows(connection, "ROLLBACK")
-                    insert(connection, 6)
-                    self.check(connection, 6)
+                    insert(connection, 9)
+                    self.check(connection, 9)
 
 
 class Vanished(CacheTest):
@@ -148,7 +148,7 @@ class FailedCommits(CacheTest):
     def begin(self):
         connection = self.make(capacity=100)
         rows(connection, "BEGIN")
-        insert(connection, 1, 2, 3)
+        insert(connection, 1, 2, 3, 4)
         return connection
 
     def test_another_reads(self):
@@ -158,19 +158,19 @@ class FailedCommits(CacheTest):
         reading = reader.cursor().execute("SELECT name FROM sqlite_schema, (SELECT 1 UNION "
                                           "SELECT 2)")
         next(reading)
-        for key in (4, 6):
+        for key in (5, 9):
             with self.assertRaises(apsw.BusyError):
                 rows(connection, "COMMIT")
-            insert(connection, key, key + 1)  # the transaction goes on
+            insert(connection, *range(key, key + 4))  # the transaction goes on
         list(reading)
         rows(connection, "COMMIT")
-        self.check(connection, *range(1, 8))
+        self.check(connection, *range(1, 13))
 
     def test_query_only(self):
         connection = self.begin()
         rows(connection, "PRAGMA query_only = on")
-        for sql in ("INSERT INTO s(key) VALUES (4)", "SAVEPOINT a", "COMMIT"):
-            self.assertEqual(counted(connection), 3)  # queries write nothing
+        for sql in ("INSERT INTO s(key) VALUES (5)", "SAVEPOINT a", "COMMIT"):
+            self.assertEqual(counted(connection), 4)  # queries write nothing
             with self.assertRaisesRegex(apsw.ReadOnlyError, "attempt to write a readonly database"):
                 rows(connection, sql)
         rows(connection, "PRAGMA query_only = off")
