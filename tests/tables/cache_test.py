@@ -197,6 +197,22 @@ class FailedCommits(CacheTest):
         self.check_integrity(connection)
 
 
+class Drafts(CacheTest):
+    def test_changes_of_hundreds_of_chunks_wait(self):
+        connection = self.make(page_size=512, capacity=100_000)
+        rows(connection, "BEGIN")
+        insert_numbers(connection, 1, 3000)
+        waiting = stored(connection)
+        rows(connection, "SAVEPOINT a")
+        self.assertGreater(sum(a != b for a, b in zip(waiting, stored(connection))), 200)
+        insert_numbers(connection, 3001, 9000)
+        rows(connection, "ROLLBACK TO a; COMMIT")
+        for other in (connection, self.open()):
+            self.assertEqual(count_found(other, 1, 3000), 3000)
+            self.assertEqual(counted(other), counted(connection))
+            self.assertLess(count_found(other, 3001, 9000), 10)
+
+
 class Changesets(CacheTest):
     @unittest.skipUnless(hasattr(apsw, "Session"), "skipped: this apsw has no sessions")
     def test_changesets_amid_a_transaction(self):
