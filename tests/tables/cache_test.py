@@ -8,6 +8,7 @@ transaction the first changes of a chunk are written and the later ones wait in 
 inserted by a statement each, and four together.
 """
 
+import os
 import shutil
 import unittest
 
@@ -106,6 +107,7 @@ class Objects(CacheTest):
                     insert(connection, 1, 2, 3, 4)
                     rows(connection, sql)
                     rows(connection, ending)
+                    self.assertEqual(count_found(connection, 1, 9), 0)
                     insert(connection, 5, 6, 7, 8)
                     self.assertEqual(counted(connection), 4)
                     rows(connection, "ROLLBACK")
@@ -126,13 +128,18 @@ class Vanished(CacheTest):
         """Also when another table has its name then, whichever is created."""
         other = ("CREATE VIRTUAL TABLE v USING bloom(capacity=9, generations=3);"
                  "INSERT INTO v(key) SELECT value FROM json_each('[300,301]')")
-        for gone in ("CREATE VIRTUAL TABLE v USING bloom(capacity=1000)",
-                     "ALTER TABLE s RENAME TO v"):
-            for ending in ("ROLLBACK", "ROLLBACK TO a"):
-                for after in ("SELECT 1", other):
+        for gone, afters in (
+            ("CREATE VIRTUAL TABLE v USING bloom(capacity=1000)", ("SELECT 1", other)),
+            ("ALTER TABLE s RENAME TO v", ("SELECT 1", other)),
+            ("DROP TABLE v; CREATE VIRTUAL TABLE v USING bloom(capacity=1000)", ("SELECT 1",)),
+        ):
+            for ending in ("ROLLBACK", "ROLLBACK TO a")[: len(afters)]:
+                for after in afters:
                     with self.subTest(gone=gone, ending=ending, after=after):
                         self.begin_again()
                         connection = self.make(capacity=1000)
+                        if gone.startswith("DROP"):
+                            rows(connection, other)
                         rows(connection, "BEGIN; SAVEPOINT a; " + gone)
                         insert_numbers(connection, 1, 500, "v")
                         found = self.half_read(connection, "v")
@@ -140,7 +147,7 @@ class Vanished(CacheTest):
                         rows(connection, after)
                         with self.assertRaisesRegex(apsw.AbortError, "abort due to ROLLBACK"):
                             list(found)
-                        if after == other:
+                        if after == other or gone.startswith("DROP"):
                             self.assertEqual(count_found(connection, 1, 500, "v"), 2)
 
 
@@ -204,13 +211,28 @@ class Drafts(CacheTest):
         insert_numbers(connection, 1, 3000)
         waiting = stored(connection)
         rows(connection, "SAVEPOINT a")
-        self.assertGreater(sum(a != b for a, b in zip(waiting, stored(connection))), 200)
+        if "CACHE_SIZE" not in os.environ:
+            self.assertGreater(sum(a != b for a, b in zip(waiting, stored(connection))), 200)
         insert_numbers(connection, 3001, 9000)
         rows(connection, "ROLLBACK TO a; COMMIT")
         for other in (connection, self.open()):
             self.assertEqual(count_found(other, 1, 3000), 3000)
             self.assertEqual(counted(other), counted(connection))
             self.assertLess(count_found(other, 3001, 9000), 10)
+
+
+    def test_a_statement_that_cannot_begin(self):
+        """Since what waits in one of two tables cannot be written, whichever comes first."""
+        for first, second in ("st", "ts"):
+            self.begin_again()
+            connection = self.make(capacity=100)
+            rows(connection, "CREATE VIRTUAL TABLE t USING bloom(capacity=100); BEGIN")
+            insert(connection, 1, 2, 3, 4, table=first)
+            insert(connection, 1, 2, 3, 4, table=second)
+            rows(connection, "UPDATE s_data SET data = x'00' WHERE id = 1")
+            with self.assertRaises(apsw.CorruptError):  # SQLite has no message of a savepoint
+                rows(connection, "INSERT INTO t(key) SELECT value FROM json_each('[5,6,7]')")
+            self.assertEqual([count_found(connection, 1, 9, table) for table in "st"], [4, 4])
 
 
 class Changesets(CacheTest):
