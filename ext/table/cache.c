@@ -8,7 +8,6 @@
  * longer used makes room for others soon. */
 #include "table/cache.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -493,7 +492,7 @@ int bloom_cache_begin(struct bloom_cache *cache) {
         return code;
     bloom_cache_forget(cache);
     cache->writes = true;
-    cache->depth = INT_MAX;
+    cache->depth = -1; /* xSavepoint comes next if a savepoint is open */
     cache->changes = foreign_changes(cache);
     return code;
 }
@@ -503,12 +502,13 @@ void bloom_cache_end(struct bloom_cache *cache) {
     cache->writes = false;
 }
 
+/* Nobody would hear of an error when a connection that is busy is closed. So the transaction is
+ * rolled back, lest it be committed without what could not be written. */
 bool bloom_cache_rollback(struct bloom_cache *cache) {
-    const bool goes_on = is_in_write_transaction(cache);
-    if (goes_on)
-        bloom_cache_write(cache); /* nobody would hear of an error */
+    if (is_in_write_transaction(cache) && bloom_cache_write(cache) != SQLITE_OK)
+        sqlite3_exec(cache->database.connection, "ROLLBACK", NULL, NULL, NULL);
     bloom_cache_end(cache);
-    return knows_transactions() && !goes_on;
+    return knows_transactions() && !is_in_write_transaction(cache);
 }
 
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {

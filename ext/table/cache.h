@@ -43,6 +43,8 @@ struct bloom_cache {
     struct bloom_caches *shared;
     struct bloom_cache *next;         /* of the connection */
     unsigned references;              /* by objects of the table */
+    bool is_named;                    /* it got the name while it was open, and the database had */
+    unsigned named_version;           /* that version */
     uint64_t incarnation;             /* rises when another table gets the name */
     const void *methods;              /* of the database's file, asked about last */
     bool is_memory_file;              /* these are memdb's */
