@@ -511,9 +511,14 @@ bool bloom_cache_rollback(struct bloom_cache *cache) {
     return knows_transactions() && !is_in_write_transaction(cache);
 }
 
+/* A trigger on the shadow table may begin one while a row is written. Drafts wait then, as after an
+ * error. */
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {
-    int code = cache->writes ? bloom_cache_write(cache) : bloom_cache_begin(cache);
-    if (code == SQLITE_OK)
+    const bool waits = bloom_database_is_writing(&cache->database);
+    int code = SQLITE_OK;
+    if (!waits)
+        code = cache->writes ? bloom_cache_write(cache) : bloom_cache_begin(cache);
+    if (code == SQLITE_OK && !waits)
         cache->depth = depth;
     else if (cache->depth >= depth)
         cache->depth = depth - 1;
