@@ -401,8 +401,21 @@ void bloom_cache_drop(struct bloom_cache *cache, const struct bloom_cache_key *k
 
 /* Drafts */
 
+/* Returns true if only one statement that writes is under way. A further one begins a savepoint, of
+ * which SQLite tells, or is not rolled back on its own. */
+static bool is_outside_of_statements(struct bloom_cache *cache) {
+    sqlite3_stmt *statement = NULL;
+    unsigned writing = 0;
+    while (!cache->is_outside && writing < 2 &&
+           (statement = sqlite3_next_stmt(cache->database.connection, statement)) != NULL)
+        writing += sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement);
+    cache->is_outside = writing < 2;
+    return cache->is_outside;
+}
+
 int bloom_cache_may_draft(struct bloom_cache *cache, bool *may) {
-    *may = cache->writes && cache->has_written && knows_transactions();
+    *may = cache->writes && cache->has_written && knows_transactions() &&
+           is_outside_of_statements(cache);
     if (!*may || cache->draft_count < cache->draft_room)
         return SQLITE_OK;
     const size_t room = cache->draft_room > 0 ? 2 * cache->draft_room : BLOOM_CACHE_DRAFTS;
@@ -487,6 +500,7 @@ static int foreign_changes(const struct bloom_cache *cache) {
 }
 
 int bloom_cache_begin(struct bloom_cache *cache) {
+    cache->is_outside = false;
     int code = bloom_cache_write(cache); /* another object of the table may have begun before */
     if (code != SQLITE_OK)
         return code;
@@ -514,6 +528,7 @@ bool bloom_cache_rollback(struct bloom_cache *cache) {
 /* A trigger on the shadow table may begin one while a row is written. Drafts wait then, as after an
  * error. */
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {
+    cache->is_outside = false;
     const bool waits = bloom_database_is_writing(&cache->database);
     int code = SQLITE_OK;
     if (!waits)
@@ -536,6 +551,7 @@ static void forget_all_but_drafts(struct bloom_cache *cache) {
  * release. A statement that SQLite itself protects by a savepoint counts its changes when it has
  * ended. */
 void bloom_cache_release(struct bloom_cache *cache, int depth) {
+    cache->is_outside = false;
     if (foreign_changes(cache) != cache->changes)
         forget_all_but_drafts(cache);
     cache->changes = foreign_changes(cache);

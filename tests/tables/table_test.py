@@ -477,6 +477,23 @@ class OpenStatements(TableTest):
         self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"),
                          [("wanted",), ("aside",)])
 
+    def test_a_statement_that_fails_takes_back_nothing_in_another_database(self):
+        for table, failing in (("main.s", "other.numbers"), ("other.s", "main.numbers")):
+            connection = connect(":memory:")
+            either(connection, "create_scalar_function", "createscalarfunction")(
+                "added", lambda x: rows(connection, "INSERT INTO s(key) VALUES (?)", (x,)) or x, 1)
+            rows(connection, "ATTACH ':memory:' AS other")
+            rows(connection, f"CREATE TABLE {failing}(x UNIQUE, y)")
+            rows(connection, f"CREATE VIRTUAL TABLE {table} USING bloom(capacity=100, fpr=1e-6)")
+            rows(connection, "BEGIN")
+            insert_numbers(connection, 1, 5)
+            with self.assertRaises(apsw.ConstraintError):
+                rows(connection, f"INSERT INTO {failing} " + NUMBERS.format(6, 15) +
+                     "SELECT x / 15, added(x) FROM n")
+            self.assertEqual(count_found(connection, 1, 15), 7)
+            rows(connection, "COMMIT")
+            self.assertEqual(count_found(connection, 1, 15), 7)
+
 
 class OtherContent(TableTest):
     """The rows of the table are replaced behind its back, but between its transactions."""
