@@ -475,6 +475,12 @@ static int write_drafts(struct bloom_cache *cache) {
 int bloom_cache_write(struct bloom_cache *cache) {
     if (cache->draft_count == 0)
         return SQLITE_OK;
+    if (bloom_cache_is_memory_file(cache)) { /* instead of the database that the drafts are of */
+        if (cache->methods == NULL)
+            return SQLITE_NOMEM;
+        bloom_cache_forget(cache);
+        return SQLITE_OK;
+    }
     qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
     int code = write_drafts(cache);
     if ((code & 0xff) == SQLITE_READONLY && bloom_database_end_query_only(&cache->database)) {

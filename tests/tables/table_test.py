@@ -518,6 +518,24 @@ class OtherContent(TableTest):
                     self.assertEqual(count_found(connection, *keys), 500)
                 self.assertEqual(count_found(connection, *others), 0)
 
+    def test_another_database_is_deserialized_amid_a_transaction(self):
+        made, connection = connect(":memory:"), connect(":memory:")
+        for each, keys in ((made, (1, 50)), (connection, (51, 60))):
+            rows(each, "CREATE VIRTUAL TABLE s USING bloom(capacity=100, fpr=1e-6)")
+            rows(each, "BEGIN")
+            insert_numbers(each, *keys)
+        for key in range(61, 101):
+            rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
+        rows(made, "COMMIT")
+        try:
+            connection.deserialize("main", made.serialize("main"))
+        except apsw.BusyError:
+            self.skipTest("skipped: this SQLite refuses it")
+        rows(connection, "INSERT INTO s(key) VALUES (101)")
+        rows(connection, "COMMIT")
+        self.assertEqual(count_found(connection, 1, 50), 50)
+        self.assertEqual(count_found(connection, 51, 200), 1)
+
     @unittest.skipUnless(hasattr(apsw, "Session"), "skipped: this apsw has no sessions")
     def test_changesets_of_a_replica_are_applied(self):
         replica, connection = (self.make(f"{name}.db", capacity=100, generations=2)
