@@ -541,8 +541,10 @@ int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {
         code = cache->writes ? bloom_cache_write(cache) : bloom_cache_begin(cache);
     if (code == SQLITE_OK && !waits)
         cache->depth = depth;
-    else if (cache->depth >= depth)
-        cache->depth = depth - 1;
+    else /* the other tables have no such savepoint, either */
+        for (struct bloom_cache *each = cache->shared->first; each != NULL; each = each->next)
+            if (each->depth >= depth)
+                each->depth = depth - 1;
     cache->changes = foreign_changes(cache);
     return code;
 }

@@ -494,6 +494,29 @@ class OpenStatements(TableTest):
             rows(connection, "COMMIT")
             self.assertEqual(count_found(connection, 1, 15), 7)
 
+    def test_a_savepoint_that_fails_for_one_table_has_not_begun_for_the_others(self):
+        connection = connect(":memory:")
+        for table in "fst":
+            rows(connection, f"CREATE VIRTUAL TABLE {table} USING bloom(capacity=100, fpr=1e-6)")
+
+        def begin_with_a_broken_row(sql, table):
+            good = value(connection, f"SELECT data FROM {table}_data WHERE id = 1")
+            rows(connection, f"UPDATE {table}_data SET data = x'00' WHERE id = 1")
+            try:
+                rows(connection, sql)
+            except apsw.CorruptError:
+                pass
+            rows(connection, f"UPDATE {table}_data SET data = ? WHERE id = 1", (good,))
+
+        rows(connection, "BEGIN")
+        for sql, broken in (("SAVEPOINT a", "t"), ("CREATE TABLE other(x)", "f")):
+            for table in "fst":
+                for key in range(10) if sql == "SAVEPOINT a" else range(10, 20):
+                    rows(connection, f"INSERT INTO {table}(key) VALUES (?)", (key,))
+            begin_with_a_broken_row(sql, broken)
+        rows(connection, "COMMIT")
+        self.assertEqual(count_found(connection, 0, 19), 20)
+
 
 class OtherContent(TableTest):
     """The rows of the table are replaced behind its back, but between its transactions."""
