@@ -401,8 +401,21 @@ void bloom_cache_drop(struct bloom_cache *cache, const struct bloom_cache_key *k
 
 /* Drafts */
 
+/* Returns true if only one statement that writes is under way. A further one begins a savepoint, of
+ * which SQLite tells, or is not rolled back on its own. */
+static bool is_outside_of_statements(struct bloom_cache *cache) {
+    sqlite3_stmt *statement = NULL;
+    unsigned writing = 0;
+    while (!cache->is_outside && writing < 2 &&
+           (statement = sqlite3_next_stmt(cache->database.connection, statement)) != NULL)
+        writing += sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement);
+    cache->is_outside = writing < 2;
+    return cache->is_outside;
+}
+
 int bloom_cache_may_draft(struct bloom_cache *cache, bool *may) {
-    *may = cache->writes && cache->has_written && knows_transactions();
+    *may = cache->writes && cache->has_written && knows_transactions() &&
+           is_outside_of_statements(cache);
     if (!*may || cache->draft_count < cache->draft_room)
         return SQLITE_OK;
     const size_t room = cache->draft_room > 0 ? 2 * cache->draft_room : BLOOM_CACHE_DRAFTS;
@@ -462,6 +475,12 @@ static int write_drafts(struct bloom_cache *cache) {
 int bloom_cache_write(struct bloom_cache *cache) {
     if (cache->draft_count == 0)
         return SQLITE_OK;
+    if (bloom_cache_is_memory_file(cache)) { /* instead of the database that the drafts are of */
+        if (cache->methods == NULL)
+            return SQLITE_NOMEM;
+        bloom_cache_forget(cache);
+        return SQLITE_OK;
+    }
     qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
     int code = write_drafts(cache);
     if ((code & 0xff) == SQLITE_READONLY && bloom_database_end_query_only(&cache->database)) {
@@ -487,6 +506,7 @@ static int foreign_changes(const struct bloom_cache *cache) {
 }
 
 int bloom_cache_begin(struct bloom_cache *cache) {
+    cache->is_outside = false;
     int code = bloom_cache_write(cache); /* another object of the table may have begun before */
     if (code != SQLITE_OK)
         return code;
@@ -511,12 +531,20 @@ bool bloom_cache_rollback(struct bloom_cache *cache) {
     return knows_transactions() && !is_in_write_transaction(cache);
 }
 
+/* A trigger on the shadow table may begin one while a row is written. Drafts wait then, as after an
+ * error. */
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {
-    int code = cache->writes ? bloom_cache_write(cache) : bloom_cache_begin(cache);
-    if (code == SQLITE_OK)
+    cache->is_outside = false;
+    const bool waits = bloom_database_is_writing(&cache->database);
+    int code = SQLITE_OK;
+    if (!waits)
+        code = cache->writes ? bloom_cache_write(cache) : bloom_cache_begin(cache);
+    if (code == SQLITE_OK && !waits)
         cache->depth = depth;
-    else if (cache->depth >= depth)
-        cache->depth = depth - 1;
+    else /* the other tables have no such savepoint, either */
+        for (struct bloom_cache *each = cache->shared->first; each != NULL; each = each->next)
+            if (each->depth >= depth)
+                each->depth = depth - 1;
     cache->changes = foreign_changes(cache);
     return code;
 }
@@ -531,6 +559,7 @@ static void forget_all_but_drafts(struct bloom_cache *cache) {
  * release. A statement that SQLite itself protects by a savepoint counts its changes when it has
  * ended. */
 void bloom_cache_release(struct bloom_cache *cache, int depth) {
+    cache->is_outside = false;
     if (foreign_changes(cache) != cache->changes)
         forget_all_but_drafts(cache);
     cache->changes = foreign_changes(cache);

@@ -54,6 +54,7 @@ struct bloom_cache {
     unsigned version;                 /* of the database, to which the epoch belongs */
     int changes;                      /* of rows by the connection, at the last savepoint */
     int depth;                        /* of the savepoint after which all drafts were made */
+    bool is_outside;                  /* of other statements that write, since a savepoint */
     uint64_t epoch;                   /* what is known of another epoch is void */
     uint64_t limit;                   /* of memory, for this table's database */
     uint32_t newest;                  /* generation, */
@@ -114,7 +115,11 @@ void bloom_cache_keep(struct bloom_cache *cache, const struct bloom_cache_key *k
 /* Forgets a row that was changed in memory and could not be written. */
 void bloom_cache_drop(struct bloom_cache *cache, const struct bloom_cache_key *key);
 
-/* Sets *may to whether a row that is kept may be changed now without writing it. */
+/* SQLite tells every table when it rolls a statement back, and drafts are dropped. But only those
+ * databases are rolled back that the statement itself writes, and not what a function in it changes
+ * elsewhere. So within another statement that writes there are no drafts.
+ *
+ * Sets *may to whether a row that is kept may be changed now without writing it. */
 int bloom_cache_may_draft(struct bloom_cache *cache, bool *may);
 
 /* Makes a draft of a row that is kept and has changed. bloom_cache_may_draft must have said so. */

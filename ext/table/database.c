@@ -313,6 +313,10 @@ int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
     return code == SQLITE_OK ? look_at_row(database, id, bytes, length) : code;
 }
 
+bool bloom_database_is_writing(const struct bloom_database *database) {
+    return sqlite3_stmt_busy(database->statements[BLOOM_WRITE_ROW]) != 0;
+}
+
 int bloom_database_delete_rows(struct bloom_database *database) {
     sqlite3_stmt *statement;
     bool row;

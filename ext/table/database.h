@@ -108,6 +108,9 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
 int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
                              const uint8_t *bytes, uint32_t length);
 
+/* Returns true while a row is being written, which a trigger on the shadow table can notice. */
+bool bloom_database_is_writing(const struct bloom_database *database);
+
 /* Deletes all rows but row 0. An error when chunks are there afterwards. */
 int bloom_database_delete_rows(struct bloom_database *database);
 

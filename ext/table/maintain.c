@@ -23,7 +23,10 @@ int bloom_maintain_rotate(struct bloom_chunks *chunks) {
         return bloom_database_fail(chunks->database, SQLITE_ERROR,
                                    "the table has no generations to rotate. Make one with "
                                    "generations=G, from 2 to 64");
-    int code = bloom_chunks_start_reading(chunks);
+    /* Later a draft of a forgotten generation would overwrite the one that has its slot then. */
+    int code = bloom_cache_write(chunks->cache);
+    if (code == SQLITE_OK)
+        code = bloom_chunks_start_reading(chunks);
     if (code == SQLITE_OK && chunks->newest == UINT32_MAX)
         code = bloom_database_fail(chunks->database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "

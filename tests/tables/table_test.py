@@ -477,6 +477,46 @@ class OpenStatements(TableTest):
         self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"),
                          [("wanted",), ("aside",)])
 
+    def test_a_statement_that_fails_takes_back_nothing_in_another_database(self):
+        for table, failing in (("main.s", "other.numbers"), ("other.s", "main.numbers")):
+            connection = connect(":memory:")
+            either(connection, "create_scalar_function", "createscalarfunction")(
+                "added", lambda x: rows(connection, "INSERT INTO s(key) VALUES (?)", (x,)) or x, 1)
+            rows(connection, "ATTACH ':memory:' AS other")
+            rows(connection, f"CREATE TABLE {failing}(x UNIQUE, y)")
+            rows(connection, f"CREATE VIRTUAL TABLE {table} USING bloom(capacity=100, fpr=1e-6)")
+            rows(connection, "BEGIN")
+            insert_numbers(connection, 1, 5)
+            with self.assertRaises(apsw.ConstraintError):
+                rows(connection, f"INSERT INTO {failing} " + NUMBERS.format(6, 15) +
+                     "SELECT x / 15, added(x) FROM n")
+            self.assertEqual(count_found(connection, 1, 15), 7)
+            rows(connection, "COMMIT")
+            self.assertEqual(count_found(connection, 1, 15), 7)
+
+    def test_a_savepoint_that_fails_for_one_table_has_not_begun_for_the_others(self):
+        connection = connect(":memory:")
+        for table in "fst":
+            rows(connection, f"CREATE VIRTUAL TABLE {table} USING bloom(capacity=100, fpr=1e-6)")
+
+        def begin_with_a_broken_row(sql, table):
+            good = value(connection, f"SELECT data FROM {table}_data WHERE id = 1")
+            rows(connection, f"UPDATE {table}_data SET data = x'00' WHERE id = 1")
+            try:
+                rows(connection, sql)
+            except apsw.CorruptError:
+                pass
+            rows(connection, f"UPDATE {table}_data SET data = ? WHERE id = 1", (good,))
+
+        rows(connection, "BEGIN")
+        for sql, broken in (("SAVEPOINT a", "t"), ("CREATE TABLE other(x)", "f")):
+            for table in "fst":
+                for key in range(10) if sql == "SAVEPOINT a" else range(10, 20):
+                    rows(connection, f"INSERT INTO {table}(key) VALUES (?)", (key,))
+            begin_with_a_broken_row(sql, broken)
+        rows(connection, "COMMIT")
+        self.assertEqual(count_found(connection, 0, 19), 20)
+
 
 class OtherContent(TableTest):
     """The rows of the table are replaced behind its back, but between its transactions."""
@@ -500,6 +540,24 @@ class OtherContent(TableTest):
                 for _ in range(3):  # from the third time on, copies would be asked
                     self.assertEqual(count_found(connection, *keys), 500)
                 self.assertEqual(count_found(connection, *others), 0)
+
+    def test_another_database_is_deserialized_amid_a_transaction(self):
+        made, connection = connect(":memory:"), connect(":memory:")
+        for each, keys in ((made, (1, 50)), (connection, (51, 60))):
+            rows(each, "CREATE VIRTUAL TABLE s USING bloom(capacity=100, fpr=1e-6)")
+            rows(each, "BEGIN")
+            insert_numbers(each, *keys)
+        for key in range(61, 101):
+            rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
+        rows(made, "COMMIT")
+        try:
+            connection.deserialize("main", made.serialize("main"))
+        except apsw.BusyError:
+            self.skipTest("skipped: this SQLite refuses it")
+        rows(connection, "INSERT INTO s(key) VALUES (101)")
+        rows(connection, "COMMIT")
+        self.assertEqual(count_found(connection, 1, 50), 50)
+        self.assertEqual(count_found(connection, 51, 200), 1)
 
     @unittest.skipUnless(hasattr(apsw, "Session"), "skipped: this apsw has no sessions")
     def test_changesets_of_a_replica_are_applied(self):
