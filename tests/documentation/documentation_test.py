@@ -2,7 +2,7 @@
 """The one reader of the pages: each block of every Markdown file is run, or it is said why not.
 
 RUN names the test for each file and language, so that a block in a new place is run or explained.
-Here run the blocks marked `sql` and `text` of README.md, sql/REFERENCE.md, sql/TROUBLE.md and
+Here run the blocks marked `sql` and `text` of README.md, sql/*.md except sql/README.md, and
 ext/*.md. Here, too, the functions, options, commands and fields of sql/REFERENCE.md are compared
 with those that exist, and figures with what is computed, or with tests/bench/results. Links and
 make commands of all pages must lead somewhere.
@@ -58,6 +58,7 @@ RUN = {
     "ext/packages/ruby/README.md": {"sh": "names a gem that is not published yet",
                                     "ruby": PACKAGES, "yaml": "is read by Rails"},
     "ext/packages/web/README.md": {"js": PACKAGES, "c": PACKAGES},
+    "sql/QUESTIONS.md": {"sql": HERE, "text": HERE, "python": HERE},
     "sql/README.md": {"go": PROGRAMS, "java": PROGRAMS, "python": PROGRAMS, "sh": PROGRAMS,
                       "text": PROGRAMS},
     "sql/REFERENCE.md": {"sql": HERE, "text": HERE},
@@ -203,13 +204,14 @@ class Examples(unittest.TestCase):
 
 
 class Trouble(unittest.TestCase):
-    """Each section in an empty database, with the extension loaded, but where the section itself
-    loads it. A row is printed as the shell does, an error behind `error: `; an indented line of
-    what is printed goes on with the line before it. The heading of a section is a message that it
-    prints, or begins with a capital letter."""
+    """Each section of TROUBLE and QUESTIONS in an empty database, with the extension loaded, but
+    where the section itself loads it. A row is printed as the shell does, an error behind `error:
+    `; an indented line of what is printed goes on with the line before it. The heading of a section
+    is a message that it prints, or begins with a capital letter."""
 
     def test_each_section_prints_what_it_says(self):
-        sections = re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", page("sql/TROUBLE.md"),
+        sections = re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)",
+                              page("sql/TROUBLE.md") + page("sql/QUESTIONS.md"),
                               re.MULTILINE | re.DOTALL)
         for heading, section in sections:
             said = ""
