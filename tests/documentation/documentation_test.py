@@ -7,6 +7,7 @@ ext/*.md. Here, too, the functions, options, commands and fields of sql/REFERENC
 with those that exist, and figures with what is computed, or with tests/bench/results. Links and
 make commands of all pages must lead somewhere.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -18,12 +19,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from xml.etree import ElementTree
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^(?:|#.*)\n((?:(?: {4}|\t).*\n)+)", re.MULTILINE)
 SKIPPED = {"build", ".git", "node_modules"}
 SEPARATOR = "-- next example --"
+SVG = "{http://www.w3.org/2000/svg}"
 
 # A block marked text is what the one before it prints, or is read by the test named. Names are of
 # files in tests/; words with a blank say why no test runs a block.
@@ -42,7 +45,7 @@ RUN = {
         "swift": "needs Xcode", "dart": "needs Flutter", "tsx": "needs React Native",
         "csharp": "needs .NET"},
     "ext/FORMAT-layouts.md": {"sql": HERE, "text": FORMATS},
-    "ext/FORMAT-tables.md": {"sql": FORMATS, "text": FORMATS},
+    "ext/FORMAT-tables.md": {"sql": FORMATS},
     "ext/URLS.md": {"sql": HERE, "text": "documentation/urls_test.py"},
     "ext/packages/README.md": {"sh": HERE, "c": "build/build_test.py"},
     "ext/packages/amalgamation/README-filter.md": {"indented": PACKAGES},
@@ -174,6 +177,30 @@ class Blocks(unittest.TestCase):
         # What goes wrong without a pin; constant keys.
         self.assertEqual({name: count for name, count in found.items() if count},
                          {"sql/TROUBLE.md": 2, "sql/shards.sql": 1})
+
+
+class Pictures(unittest.TestCase):
+    def test_each_is_shown_and_has_words_and_colours_for_the_dark(self):
+        shown = {(TOP / name).parent.joinpath(link).resolve() for name, text in pages()
+                 for link in re.findall(r"!\[[^\]]+\]\((\S+\.svg)\)", text)}
+        drawn = {path for folder in ("ext", "sql") for path in (TOP / folder).glob("*.svg")}
+        self.assertEqual(drawn - shown, set())
+        self.assertGreaterEqual(len(shown), 7)
+        for path in shown:
+            with self.subTest(path=path):
+                picture = ElementTree.parse(path).getroot()
+                self.assertIn("prefers-color-scheme:dark", picture.findtext(f"{SVG}style"))
+                self.assertNotEqual(picture.findtext(f"{SVG}title"), "Gnuplot")
+
+    def test_the_keys_of_the_drawn_url(self):
+        texts = [(text.get("class"), text.text) for text in
+                 ElementTree.parse(TOP / "ext/URLS-keys.svg").iter(f"{SVG}text")]
+        (url,), (canonical,), keys = ([text for kind, text in texts if kind == f"mono {wanted}"]
+                                      for wanted in ("url", "canonical", "key"))
+        with contextlib.closing(connect()) as connection:
+            self.assertEqual(connection.execute("SELECT key FROM bloom_url_keys(?)", [url])
+                             .fetchall(), [(key,) for key in keys])
+            self.assertEqual(canonical, keys[0])
 
 
 class Examples(unittest.TestCase):
