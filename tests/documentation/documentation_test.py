@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-INDENTED = re.compile(r"^(?:|#.*)\n((?:(?: {4}|\t).*\n)+)", re.MULTILINE)
+INDENTED = re.compile(r"^(?:|#.*)\n((?:(?: {4}|\t)(?!- ).*\n)+)", re.MULTILINE)
 SKIPPED = {"build", ".git", "node_modules"}
 SEPARATOR = "-- next example --"
 SVG = "{http://www.w3.org/2000/svg}"
