@@ -147,12 +147,14 @@ REACH_NO_LIMIT = %/bitset_test %/growth_test %/hash_test %/number_test %/portabl
 limited_suites = \
     $(foreach program,$(notdir $(filter-out $(REACH_NO_LIMIT),$(LIBRARY_TESTS))), \
         '$(program) with $(1) limits=$(2)/tests/$(program)') \
-    'scripts with $(1) limits=[$(2)/$(LIBRARY)] $(3) $(PYTHON) tests/runner/sqllogictest.py \
-        --load $(2)/$(LIBRARY) tests/sql' \
-    'filter tables with $(1) limits=[$(2)/$(LIBRARY)] $(3) EXTENSION=$(2)/$(LIBRARY) \
-        $(PYTHON) tests/tables/table_test.py' \
-    'plans with $(1) limits=[$(2)/$(LIBRARY)] $(3) SEED=5 EXTENSION=$(2)/$(LIBRARY) \
-        $(PYTHON) tests/random/plans_test.py' \
+    'scripts with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 \
+        $(PYTHON) tests/runner/sqllogictest.py --load $(2)/$(LIBRARY) tests/sql' \
+    'filter tables with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 \
+        EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/tables/table_test.py' \
+    'rows in memory with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 \
+        EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/tables/cache_test.py' \
+    'plans with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 SEED=5 \
+        EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/random/plans_test.py' \
     'simulator with $(1) limits=SEED=500 STEPS=30000 $(2)/tests/simulator'
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side. The closer
@@ -171,6 +173,8 @@ TEST_SUITES = \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Tables Parsers Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
+    'rows in memory=$(PYTHON) tests/tables/cache_test.py' \
+    'rows in memory on the newest SQLite=$(NEWEST_PYTHON) tests/tables/cache_test.py' \
     'filter tables under changesets=$(NEWEST_PYTHON) tests/tables/table_test.py OtherContent' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \

@@ -8,7 +8,6 @@
  * longer used makes room for others soon. */
 #include "table/cache.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -450,15 +449,25 @@ static void clear_drafts(struct bloom_cache *cache) {
     cache->draft_count = 0;
 }
 
-int bloom_cache_write(struct bloom_cache *cache) {
+static int write_drafts(struct bloom_cache *cache) {
     sqlite3_blob *handle = NULL;
     int code = SQLITE_OK;
-    if (cache->draft_count == 0)
-        return code;
-    qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
     for (size_t i = 0; i < cache->draft_count && code == SQLITE_OK; i++)
         code = write_draft(cache, cache->drafts[i], &handle);
-    code = bloom_database_close_row(&handle, code);
+    return bloom_database_close_row(&handle, code);
+}
+
+/* Drafts were made while the database could be written. If PRAGMA query_only is on since, it is
+ * switched off meanwhile. */
+int bloom_cache_write(struct bloom_cache *cache) {
+    if (cache->draft_count == 0)
+        return SQLITE_OK;
+    qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
+    int code = write_drafts(cache);
+    if ((code & 0xff) == SQLITE_READONLY && bloom_database_end_query_only(&cache->database)) {
+        code = write_drafts(cache);
+        bloom_database_begin_query_only(&cache->database);
+    }
     if (code == SQLITE_OK)
         clear_drafts(cache);
     return code;
@@ -483,7 +492,7 @@ int bloom_cache_begin(struct bloom_cache *cache) {
         return code;
     bloom_cache_forget(cache);
     cache->writes = true;
-    cache->depth = INT_MAX;
+    cache->depth = -1; /* xSavepoint comes next if a savepoint is open */
     cache->changes = foreign_changes(cache);
     return code;
 }
@@ -493,12 +502,13 @@ void bloom_cache_end(struct bloom_cache *cache) {
     cache->writes = false;
 }
 
+/* Nobody would hear of an error when a connection that is busy is closed. So the transaction is
+ * rolled back, lest it be committed without what could not be written. */
 bool bloom_cache_rollback(struct bloom_cache *cache) {
-    const bool goes_on = is_in_write_transaction(cache);
-    if (goes_on)
-        bloom_cache_write(cache); /* nobody would hear of an error */
+    if (is_in_write_transaction(cache) && bloom_cache_write(cache) != SQLITE_OK)
+        sqlite3_exec(cache->database.connection, "ROLLBACK", NULL, NULL, NULL);
     bloom_cache_end(cache);
-    return !goes_on;
+    return knows_transactions() && !is_in_write_transaction(cache);
 }
 
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {

@@ -43,6 +43,8 @@ struct bloom_cache {
     struct bloom_caches *shared;
     struct bloom_cache *next;         /* of the connection */
     unsigned references;              /* by objects of the table */
+    bool is_named;                    /* it got the name while it was open, and the database had */
+    unsigned named_version;           /* that version */
     uint64_t incarnation;             /* rises when another table gets the name */
     const void *methods;              /* of the database's file, asked about last */
     bool is_memory_file;              /* these are memdb's */
@@ -128,7 +130,7 @@ void bloom_cache_forget(struct bloom_cache *cache);
  * releases the savepoint of that depth, or rolls back to it. */
 int bloom_cache_begin(struct bloom_cache *cache);
 void bloom_cache_end(struct bloom_cache *cache);
-bool bloom_cache_rollback(struct bloom_cache *cache); /* false: the transaction goes on */
+bool bloom_cache_rollback(struct bloom_cache *cache); /* false: the transaction may go on */
 int bloom_cache_savepoint(struct bloom_cache *cache, int depth);
 void bloom_cache_release(struct bloom_cache *cache, int depth);
 void bloom_cache_rollback_to(struct bloom_cache *cache, int depth);

@@ -397,6 +397,17 @@ uint64_t bloom_database_cache_bytes(struct bloom_database *database) {
     return 0;
 }
 
+bool bloom_database_end_query_only(struct bloom_database *database) {
+    sqlite3_int64 is_on, is_still_on;
+    return ask_pragma(database, "query_only", &is_on) == SQLITE_OK && is_on &&
+           ask_pragma(database, "query_only = 0", &is_still_on) == SQLITE_OK;
+}
+
+void bloom_database_begin_query_only(struct bloom_database *database) {
+    sqlite3_int64 is_on;
+    ask_pragma(database, "query_only = 1", &is_on);
+}
+
 int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes) {
     sqlite3_int64 page;
     *bytes = 0;

@@ -40,9 +40,10 @@ struct table {
     struct bloom_connection *connection;
     struct bloom_cache *cache;
     struct bloom_database *database; /* of the cache */
-    uint64_t incarnation;            /* of the cache: another one is of another table */
+    uint64_t incarnation;            /* of the cache, when a statement began */
+    unsigned revivals;               /* times that it was another one then */
     bool is_named;                   /* in a transaction that has not committed yet, if the */
-    unsigned version;                /* database still has this version */
+                                     /* database still has the cache's named_version */
     struct bloom_chunks chunks;
     bool is_configured; /* row 0 was read */
     enum bloom_key_type key_type;
@@ -77,6 +78,7 @@ static int report(struct table *table, int code) {
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
+    unsigned revivals; /* of the table, when it was opened */
     struct bloom_kept_key key;
     /* The key's hash. By it SQLite tells rows of different keys apart, for example in key = 1 OR
      * key = 2, and it is all that a DELETE passes back. */
@@ -188,12 +190,13 @@ static int use_name(struct table *table, const char *schema, const char *name) {
 static void take_name(struct table *table) {
     bloom_cache_rename(table->cache);
     table->incarnation = table->cache->incarnation;
-    table->is_named = true;
-    table->version = bloom_cache_version(table->cache);
+    table->is_named = table->cache->is_named = true;
+    table->cache->named_version = bloom_cache_version(table->cache);
 }
 
 static bool is_just_named(struct table *table) {
-    table->is_named = table->is_named && bloom_cache_version(table->cache) == table->version;
+    table->is_named =
+        table->is_named && bloom_cache_version(table->cache) == table->cache->named_version;
     return table->is_named;
 }
 
@@ -225,6 +228,7 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
         code = create_shadow_table(table, &configuration);
     } else if (code == SQLITE_OK) {
         bloom_cache_connect(table->cache);
+        table->is_named = table->cache->is_named;
     }
     if (code == SQLITE_OK) {
         *result = &table->base;
@@ -291,12 +295,29 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
 }
 
 /* Call before the table is used: reads row 0, and refuses while another statement of a filter table
- * runs. A cursor that was open when the table vanished ends as that of an ordinary table does. */
+ * runs. */
 static int enter(struct table *table) {
     int code = bloom_database_enter(table->database);
-    if (code == SQLITE_OK && table->incarnation != table->cache->incarnation)
-        code = SQLITE_ABORT_ROLLBACK;
     return code != SQLITE_OK || table->is_configured ? code : read_configuration(table);
+}
+
+/* Call when a statement begins: SQLite has found that the object is of the schema that there is.
+ * So if it is of another incarnation, only cursors that are open are of a table that is gone. */
+static void revive(struct table *table) {
+    if (table->incarnation == table->cache->incarnation)
+        return;
+    bloom_chunks_close_reader(&table->chunks);
+    table->incarnation = table->cache->incarnation;
+    table->is_configured = false;
+    table->revivals++;
+}
+
+/* A cursor that was open when its table vanished ends as that of an ordinary table does. */
+static int enter_cursor(const struct cursor *cursor) {
+    struct table *table = table_of(cursor->base.pVtab);
+    return table->incarnation == table->cache->incarnation && cursor->revivals == table->revivals
+               ? enter(table)
+               : SQLITE_ABORT_ROLLBACK;
 }
 
 /* The file of memdb may hold another database than before. Then row 0 must be read again. */
@@ -379,6 +400,7 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     struct table *table = table_of(base);
     struct cursor *cursor = table->spare;
+    revive(table);
     if (table->chunks.cursors == 0)
         look_again(table);
     if (cursor == NULL) {
@@ -389,6 +411,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     }
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
+    cursor->revivals = table->revivals;
     table->chunks.cursors++;
     *result = &cursor->base;
     return SQLITE_OK;
@@ -416,7 +439,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->at_row = false;
     cursor->rowid = 0;
     cursor->key.type = 0;
-    int code = enter(table);
+    int code = enter_cursor(cursor);
     /* SQLite does not tell a new table of a rollback to a savepoint that was open before it. */
     if (code == SQLITE_OK && is_just_named(table) && !bloom_database_exists(table->database))
         code = SQLITE_ABORT_ROLLBACK;
@@ -481,7 +504,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         bloom_kept_key_result(context, &cursor->key); /* also under the name of the table */
         return SQLITE_OK;
     }
-    int code = enter(table);
+    int code = enter_cursor(cursor);
     if (code == SQLITE_OK)
         code = column == COLUMN_INFO ? bloom_maintain_info(&table->chunks, &json)
                                      : bloom_maintain_filter(&table->chunks, &shape, &bytes);
@@ -611,6 +634,7 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     struct table *table = table_of(base);
     /* Writing the shadow tables must not be seen in last_insert_rowid(). */
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database->connection);
+    revive(table);
     int code = enter(table);
     if (code != SQLITE_OK)
         return report(table, code);
@@ -634,6 +658,7 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
 
 static int table_begin(sqlite3_vtab *base) {
     struct table *table = table_of(base);
+    revive(table);
     look_again(table);
     return report(table, bloom_cache_begin(table->cache));
 }
@@ -653,7 +678,7 @@ static int table_rollback(sqlite3_vtab *base) {
     struct table *table = table_of(base);
     bloom_chunks_close_reader(&table->chunks);
     if (bloom_cache_rollback(table->cache) && is_just_named(table))
-        table->incarnation = 0; /* of no cache */
+        table->cache->incarnation++;
     return SQLITE_OK;
 }
 
@@ -705,6 +730,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     (void)name;
     (void)flags;
     struct table *table = table_of(base);
+    revive(table);
     int code = enter(table);
     if (code == SQLITE_OK)
         code = bloom_maintain_verify(&table->chunks);

@@ -1,5 +1,5 @@
 /* What the program around the extension may do to it: be linked with an SQLite that is too old, or
- * old; forbid SQL; allow short values only. */
+ * old; forbid SQL; allow short values only; close what is busy. */
 #include "connection.h"
 
 #include "base/version.h"
@@ -89,9 +89,79 @@ static void tiny_limits(void) {
     close_database(database);
 }
 
+/* ---- Busy connections ---- */
+
+/* Whether keys that the table counts wait in memory, because its one chunk counts fewer in the
+ * database; and how many the table counts. */
+static void require_counts(sqlite3 *database, bool waits, sqlite3_int64 all) {
+    require_number(database, waits,
+                   "SELECT unicode(CAST(substr(data, 5, 1) AS TEXT)) < json_extract(info, "
+                   "'$.layers[0].keys') FROM t, t_data WHERE id > 0");
+    require_number(database, all, "SELECT json_extract(info, '$.layers[0].keys') FROM t");
+}
+
+static void close_busily(sqlite3 *database) {
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(database, "SELECT 1", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
+    sqlite3_finalize(statement);
+}
+
+/* Four keys of a transaction, of which the last ones wait in memory, if SQLite tells a busy close
+ * from a rollback. */
+static void begin_keys(sqlite3 *database) {
+    const bool waits = sqlite3_libversion_number() >= 3034000 && SQLITE_VERSION_NUMBER >= 3034000;
+    run(database, "BEGIN;"
+                  "INSERT INTO t(key) VALUES (1);"
+                  "INSERT INTO t(key) VALUES (2);"
+                  "INSERT INTO t(key) VALUES (3);"
+                  "INSERT INTO t(key) VALUES (4)");
+    require_counts(database, waits, 4);
+}
+
+static void busy_close_loses_nothing(void) {
+    sqlite3 *database = open_database(":memory:");
+    run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
+    begin_keys(database);
+    close_busily(database);
+    require_counts(database, false, 4);
+    for (int key = 5; key <= 8; key++)
+        assert_int_equal(try(database, NULL, "INSERT INTO t(key) VALUES (%d)", key), SQLITE_OK);
+    close_busily(database);
+    run(database, "COMMIT");
+    require_counts(database, false, 8);
+    run(database, "INSERT INTO t(t) VALUES ('clear')");
+    /* What cannot be written, and nobody can be told of, ends the transaction. */
+    begin_keys(database);
+#if SQLITE_VERSION_NUMBER >= 3034000
+    run(database, "UPDATE t_data SET data = x'00' WHERE id = 1");
+    close_busily(database);
+    require_error(database, "no transaction is active", "COMMIT");
+    require_number(database, 0, "SELECT json_extract(info, '$.count') FROM t");
+    begin_keys(database);
+#endif
+    run(database, "COMMIT");
+    close_database(database);
+}
+
+static void older_releases_have_no_drafts(void) {
+    sqlite3 *database = open_database(":memory:");
+    pretend(3033000, "3.33.0");
+    run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
+    begin_keys(database);
+    close_busily(database);
+    run(database, "COMMIT");
+    require_counts(database, false, 4);
+    pretend(SQLITE_VERSION_NUMBER, SQLITE_VERSION);
+    close_database(database);
+}
+
 RUN_GROUP("host",
           TEST("An SQLite that is too old is refused in words, and gets no function",
                old_sqlite_is_refused),
           TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
                forbidden_questions_do_not_stop),
-          TEST("A bitmap that is longer than a value may be is refused", tiny_limits))
+          TEST("A bitmap that is longer than a value may be is refused", tiny_limits),
+          TEST("A close that is refused loses nothing of the transaction that goes on",
+               busy_close_loses_nothing),
+          TEST("Before SQLite 3.34 every key is written at once", older_releases_have_no_drafts))

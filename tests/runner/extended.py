@@ -1,5 +1,6 @@
 """Connections of apsw, of any release from 3.40, that have loaded the extension: that of the tree,
-or the file that EXTENSION in the environment names."""
+or the file that EXTENSION in the environment names. CACHE_SIZE there is SQLite's cache_size, since
+filter tables may have as much memory as that."""
 import os
 import pathlib
 
@@ -25,6 +26,8 @@ def connect(path=":memory:", library=LIBRARY):
         either(connection, "enable_load_extension", "enableloadextension")(True)
         either(connection, "load_extension", "loadextension")(library)
         either(connection, "enable_load_extension", "enableloadextension")(False)
+    if "CACHE_SIZE" in os.environ:
+        rows(connection, f"PRAGMA cache_spill = 0; PRAGMA cache_size = {os.environ['CACHE_SIZE']}")
     return connection
 
 

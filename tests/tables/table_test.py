@@ -477,21 +477,6 @@ class OpenStatements(TableTest):
         self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"),
                          [("wanted",), ("aside",)])
 
-    def test_rollback_while_a_statement_reads(self):
-        connection = self.make(capacity=10)
-        insert_numbers(connection, 1, 5)
-        rows(connection, "BEGIN")
-        insert_numbers(connection, 6, 300)
-        cursor = self.half_read(connection)
-        rows(connection, "ROLLBACK")
-        try:
-            list(cursor)
-        except apsw.Error:
-            pass  # SQLite aborts it when the schema has changed
-        self.assertEqual(count_found(connection, 1, 5), 5)
-        self.assertEqual(value(connection, "SELECT json_array_length(info, '$.layers') FROM s"), 1)
-        self.check_integrity(connection)
-
 
 class OtherContent(TableTest):
     """The rows of the table are replaced behind its back, but between its transactions."""

@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Rows of filter tables in memory, clean and changed: what scripts cannot test.
+
+    cache_test.py       run the tests (and any option of unittest)
+
+It needs apsw, of any release from 3.40; for changesets one that has sessions, as PyPI's does. In a
+transaction the first changes of a chunk are written and the later ones wait in memory, so keys are
+inserted by a statement each, and four together.
+"""
+
+import os
+import shutil
+import unittest
+
+import apsw
+
+from table_test import (NUMBERS, TableTest, count_found, insert_numbers, stored, value,
+                        with_real_limits)  # which finds extended.py
+from extended import LIBRARY, either, rows
+
+
+def insert(connection, *keys, table="s"):
+    for key in keys:
+        rows(connection, f"INSERT INTO {table}(key) VALUES (?)", (key,))
+
+
+def counted(connection, table="s"):
+    """By a walk over all rows."""
+    return value(connection, f"SELECT json_extract(info, '$.layers[0].keys') FROM {table}")
+
+
+class CacheTest(TableTest):
+    def check(self, connection, *keys):
+        """These keys, and no others, are in, as this connection and a new one see it."""
+        for other in (connection, self.open()):
+            for _ in range(3):  # a row that is read again is kept
+                self.assertEqual([key for key in range(1, 20) if count_found(other, key, key)],
+                                 list(keys))
+            self.assertEqual(counted(other), len(keys))
+
+    def fail_to_attach(self, connection):
+        """Then SQLite reads all schemas again, and each table gets another object."""
+        (self.folder / "broken").write_bytes(b"no database" * 100)
+        with self.assertRaises(apsw.NotADBError):
+            rows(connection, "ATTACH ? AS broken", (str(self.folder / "broken"),))
+
+
+class Objects(CacheTest):
+    """A table has several objects now and then. What one of them has changed, all of them see."""
+
+    def test_a_cursor_that_is_open_across_a_rollback(self):
+        connection = self.make(capacity=100)
+        insert(connection, 1)
+        rows(connection, "BEGIN; CREATE TABLE aside(x)")
+        cursor = connection.cursor()
+        found = cursor.execute("SELECT value FROM json_each('[1,2,3,4,5]') CROSS JOIN s "
+                               "ON s.key = value")
+        self.assertEqual(next(found), (1,))
+        rows(connection, "ROLLBACK; BEGIN")  # the cursor keeps its object
+        insert(connection, 2, 3, 4, 5)
+        self.assertEqual(list(found), [(2,), (3,), (4,), (5,)])
+        rows(connection, "COMMIT")
+        self.check(connection, 1, 2, 3, 4, 5)
+
+    def test_an_attach_that_fails_and_another_load_amid_a_transaction(self):
+        connection = self.make(capacity=100)
+        copy = self.folder / ("second" + LIBRARY[LIBRARY.rindex("."):])
+        shutil.copy(LIBRARY, copy)
+        either(connection, "enable_load_extension", "enableloadextension")(True)
+        rows(connection, "BEGIN")
+        insert(connection, 1, 2, 3, 4)
+        self.fail_to_attach(connection)
+        self.assertEqual(counted(connection), 4)
+        insert(connection, 5, 6, 7, 8)
+        either(connection, "load_extension", "loadextension")(str(copy), "sqlite3_bloom_init")
+        insert(connection, 9, 10, 11, 12)
+        self.fail_to_attach(connection)  # from here on an object of the second library's
+        insert(connection, 13, 14, 15, 16)
+        rows(connection, "SAVEPOINT a")
+        insert(connection, 17, 18, 19)
+        rows(connection, "ROLLBACK TO a; COMMIT")
+        self.check(connection, *range(1, 17))
+
+    def test_another_file_under_the_same_schema(self):
+        connection = self.open()
+        for name in "xy":
+            made = self.make(f"{name}.db", capacity=100)
+            insert(made, *((1, 2) if name == "x" else (3, 4)))
+        for keys, name in (([1, 2], "x"), ([3, 4], "y")) * 2:
+            rows(connection, "ATTACH ? AS other", (str(self.folder / f"{name}.db"),))
+            for _ in range(3):
+                self.assertEqual(
+                    [key for key in range(1, 9) if rows(
+                        connection, "SELECT 1 FROM other.s WHERE key = ?", (key,))], keys)
+            rows(connection, "DETACH other")
+
+    def test_a_table_whose_drop_or_renaming_was_rolled_back(self):
+        for sql in ("DROP TABLE s", "ALTER TABLE s RENAME TO t", "DROP TABLE s; CREATE VIRTUAL "
+                    "TABLE s USING bloom(capacity=9999, layout=counting); INSERT INTO s VALUES (9)"):
+            for ending in ("ROLLBACK; BEGIN IMMEDIATE", "ROLLBACK TO a"):
+                with self.subTest(sql=sql, ending=ending):
+                    self.begin_again()
+                    connection = self.make(capacity=100)
+                    self.assertEqual(count_found(connection, 1, 5), 0)  # its statement is kept
+                    self.fail_to_attach(connection)
+                    rows(connection, "BEGIN; SAVEPOINT a")
+                    insert(connection, 1, 2, 3, 4)
+                    rows(connection, sql)
+                    rows(connection, ending)
+                    self.assertEqual(count_found(connection, 1, 9), 0)
+                    insert(connection, 5, 6, 7, 8)
+                    self.assertEqual(counted(connection), 4)
+                    rows(connection, "ROLLBACK")
+                    insert(connection, 9)
+                    self.check(connection, 9)
+
+
+class Vanished(CacheTest):
+    def half_read(self, connection, table):
+        cursor = connection.cursor()
+        found = cursor.execute("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n "
+                               f"WHERE x < 500) SELECT x FROM n JOIN {table} ON key = x")
+        for x in range(1, 100):
+            self.assertEqual(next(found), (x,))
+        return found
+
+    def test_a_cursor_whose_table_vanished_is_aborted(self):
+        """Also when another table has its name then, whichever is created."""
+        other = ("CREATE VIRTUAL TABLE v USING bloom(capacity=9, generations=3);"
+                 "INSERT INTO v(key) SELECT value FROM json_each('[300,301]')")
+        for gone, afters in (
+            ("CREATE VIRTUAL TABLE v USING bloom(capacity=1000)", ("SELECT 1", other)),
+            ("ALTER TABLE s RENAME TO v", ("SELECT 1", other)),
+            ("DROP TABLE v; CREATE VIRTUAL TABLE v USING bloom(capacity=1000)", ("SELECT 1",)),
+        ):
+            for ending in ("ROLLBACK", "ROLLBACK TO a")[: len(afters)]:
+                for after in afters:
+                    with self.subTest(gone=gone, ending=ending, after=after):
+                        self.begin_again()
+                        connection = self.make(capacity=1000)
+                        if gone.startswith("DROP"):
+                            rows(connection, other)
+                        rows(connection, "BEGIN; SAVEPOINT a; " + gone)
+                        insert_numbers(connection, 1, 500, "v")
+                        found = self.half_read(connection, "v")
+                        rows(connection, ending)
+                        rows(connection, after)
+                        with self.assertRaisesRegex(apsw.AbortError, "abort due to ROLLBACK"):
+                            list(found)
+                        if after == other or gone.startswith("DROP"):
+                            self.assertEqual(count_found(connection, 1, 500, "v"), 2)
+
+
+class FailedCommits(CacheTest):
+    def begin(self):
+        connection = self.make(capacity=100)
+        rows(connection, "BEGIN")
+        insert(connection, 1, 2, 3, 4)
+        return connection
+
+    def test_another_reads(self):
+        connection = self.begin()
+        reader = self.open()
+        either(connection, "set_busy_timeout", "setbusytimeout")(0)
+        reading = reader.cursor().execute("SELECT name FROM sqlite_schema, (SELECT 1 UNION "
+                                          "SELECT 2)")
+        next(reading)
+        for key in (5, 9):
+            with self.assertRaises(apsw.BusyError):
+                rows(connection, "COMMIT")
+            insert(connection, *range(key, key + 4))  # the transaction goes on
+        list(reading)
+        rows(connection, "COMMIT")
+        self.check(connection, *range(1, 13))
+
+    def test_query_only(self):
+        connection = self.begin()
+        rows(connection, "PRAGMA query_only = on")
+        with self.assertRaisesRegex(apsw.ReadOnlyError, "attempt to write a readonly database"):
+            insert(connection, 5)
+        rows(connection, "SAVEPOINT a; COMMIT")  # what was changed before is written
+        with self.assertRaises(apsw.ReadOnlyError):
+            insert(connection, 6)
+        self.check(connection, 1, 2, 3, 4)
+
+    def test_the_disk_is_full(self):
+        connection = self.make(capacity=100_000)
+        insert_numbers(connection, 1, 50)
+        before = stored(connection)
+        pages = value(connection, "PRAGMA page_count")
+        rows(connection, f"PRAGMA max_page_count = {pages + 3}; BEGIN")
+        with self.assertRaises(apsw.FullError):
+            insert_numbers(connection, 51, 5000)
+        if either(connection, "get_autocommit", "getautocommit")():
+            rows(connection, "BEGIN")  # SQLite has rolled it back
+        rows(connection, "ROLLBACK; PRAGMA max_page_count = 1000000")
+        self.assertEqual(stored(connection), before)
+        insert_numbers(connection, 51, 5000)
+        self.assertEqual(count_found(connection, 1, 5000), 5000)
+        self.check_integrity(connection)
+
+
+class Drafts(CacheTest):
+    def test_changes_of_hundreds_of_chunks_wait(self):
+        connection = self.make(page_size=512, capacity=100_000)
+        rows(connection, "BEGIN")
+        insert_numbers(connection, 1, 3000)
+        waiting = stored(connection)
+        rows(connection, "SAVEPOINT a")
+        if "CACHE_SIZE" not in os.environ:
+            self.assertGreater(sum(a != b for a, b in zip(waiting, stored(connection))), 200)
+        insert_numbers(connection, 3001, 9000)
+        rows(connection, "ROLLBACK TO a; COMMIT")
+        for other in (connection, self.open()):
+            self.assertEqual(count_found(other, 1, 3000), 3000)
+            self.assertEqual(counted(other), counted(connection))
+            self.assertLess(count_found(other, 3001, 9000), 10)
+
+
+    def test_a_statement_that_cannot_begin(self):
+        """Since what waits in one of two tables cannot be written, whichever comes first."""
+        for first, second in ("st", "ts"):
+            self.begin_again()
+            connection = self.make(capacity=100)
+            rows(connection, "CREATE VIRTUAL TABLE t USING bloom(capacity=100); BEGIN")
+            insert(connection, 1, 2, 3, 4, table=first)
+            insert(connection, 1, 2, 3, 4, table=second)
+            rows(connection, "UPDATE s_data SET data = x'00' WHERE id = 1")
+            with self.assertRaises(apsw.CorruptError):  # SQLite has no message of a savepoint
+                rows(connection, "INSERT INTO t(key) SELECT value FROM json_each('[5,6,7]')")
+            self.assertEqual([count_found(connection, 1, 9, table) for table in "st"], [4, 4])
+
+
+class Changesets(CacheTest):
+    @unittest.skipUnless(hasattr(apsw, "Session"), "skipped: this apsw has no sessions")
+    def test_changesets_amid_a_transaction(self):
+        """They make and change chunks that memory knows, beside one that waits there."""
+        connection, replica, scratch = (
+            self.make(f"{name}.db", page_size=512, capacity=2000) for name in "abc")
+
+        def chunks_of(key):
+            rows(scratch, "BEGIN")
+            insert(scratch, key)
+            chunks = [row for row, _ in stored(scratch) if row > 0]
+            rows(scratch, "ROLLBACK")
+            return chunks
+
+        mine = [key for key in range(1, 20) if chunks_of(key) == chunks_of(1)]
+        theirs = [key for key in range(1, 20) if key not in mine]
+        self.assertGreater(min(len(mine), len(theirs)), 2)
+        rows(connection, "BEGIN")
+        insert(connection, *mine)
+        for count in (len(theirs) // 2, len(theirs)):
+            for _ in range(3):
+                count_found(connection, 1, 20)
+            session = apsw.Session(replica, "main")
+            session.attach()
+            insert(replica, *theirs[:count])
+            apsw.Changeset.apply(session.changeset(), connection)
+            for _ in range(3):
+                self.assertEqual(count_found(connection, 1, 20), len(mine) + count)
+        rows(connection, "COMMIT")
+        self.check(connection, *range(1, 20))
+
+
+class Memory(CacheTest):
+    """Tables of chunks of 64 KB, so that few keys fill a table."""
+
+    def make_tables(self, count, capacity, keys):
+        connection = self.open()
+        rows(connection, "PRAGMA page_size = 65536")
+        for table in range(count):
+            rows(connection, f"CREATE VIRTUAL TABLE t{table} USING bloom(capacity={capacity})")
+            insert_numbers(connection, 1, keys, f"t{table}")
+        self.close()
+        return self.open()
+
+    def status(self, connection, name):
+        return connection.status(getattr(apsw, f"SQLITE_DBSTATUS_CACHE_{name}"))[0]
+
+    @with_real_limits
+    def test_all_tables_of_a_connection_share_32_mib_or_the_cache_size(self):
+        """Of 100 tables of 0.5 MB, read in turn."""
+        connection = self.make_tables(100, 400_000, 100)
+        used = either(apsw, "memory_used", "memoryused")
+        before = used() - self.status(connection, "USED")
+        for megabytes in (32, 40):
+            rows(connection, f"PRAGMA cache_size = {-1024 * megabytes if megabytes > 32 else 4}")
+            for table in range(100):
+                for _ in range(3):
+                    count_found(connection, 1, 100, f"t{table}")
+            memory = (used() - self.status(connection, "USED") - before) / (1 << 20)
+            self.assertTrue(megabytes - 1 < memory < megabytes + 1, memory)  # with the objects
+
+    @with_real_limits
+    def test_two_large_tables_keep_what_they_have(self):
+        """Of 24 MB each, read together."""
+        connection = self.make_tables(2, 20_000_000, 3000)
+        for _ in range(6):
+            before = self.status(connection, "HIT") + self.status(connection, "MISS")
+            rows(connection, NUMBERS.format(1, 3000) + "SELECT sum(EXISTS (SELECT 1 FROM t0 WHERE "
+                 "key = x) + EXISTS (SELECT 1 FROM t1 WHERE key = x)) FROM n")
+            pages = self.status(connection, "HIT") + self.status(connection, "MISS") - before
+        self.assertLess(pages, 2200)  # each look-up without memory takes two
+
+
+if __name__ == "__main__":
+    unittest.main()
