@@ -117,8 +117,8 @@ class Looks(unittest.TestCase):
                     self.assertEqual(page.evaluate(AXE), [])
                     self.assertEqual(
                         page.evaluate("document.documentElement.scrollWidth"), width)
-                    self.assertEqual(
-                        page.evaluate("getComputedStyle(document.body).backgroundColor"), background)
+                    self.assertEqual(page.evaluate(
+                        "getComputedStyle(document.body).backgroundColor"), background)
             self.assertEqual(self.wrong, [])
 
     def test_search_finds_a_question(self):
