@@ -48,7 +48,9 @@ LIBRARY_SOURCES = $(foreach folder,$(LIBRARY_FOLDERS),$(wildcard ext/$(folder)/*
 
 # What the project needs in any case, whatever CFLAGS a user gives. -ffp-contract=off: no machine
 # rounds otherwise.
-COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -std=c11 -Iext -ffp-contract=off
+# The last folder is for machines without SQLite's headers.
+COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -std=c11 -Iext -ffp-contract=off \
+    -idirafter ext/packages/sqlite
 
 FILTER_LIBRARY = libsqlite-bloom-filter.a
 # $(call say,CC,$@): what a rule prints instead of its command, unless V=1 asks for that.
@@ -148,7 +150,7 @@ format:
 	git ls-files '*.c' '*.h' | grep -v -e _tables.h -e _sizes.h | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) bloom.so bloom.dylib $(FILTER_LIBRARY)
+	rm -rf $(BUILD) bloom.so bloom.dylib $(FILTER_LIBRARY) ext/packages/npm/bloom.*
 
 .PHONY: all objects install uninstall demo help format clean
 

@@ -23,8 +23,8 @@ INSERT INTO parts
   SELECT printf('part.%d', id / 50001), group_concat(hash || ':' || (id % 9), char(10))
     FROM hashes WHERE id <= 100000 GROUP BY id / 50001;
 
--- capacity is the number of all lines. For more than 25 million lines, first set PRAGMA cache_size to
--- the size of the table, for example -2500000 for 10^9 lines (2.5 GB). Then all of it stays in
+-- capacity is the number of all lines. For more than 25 million lines, first set PRAGMA cache_size
+-- to the size of the table, for example -2500000 for 10^9 lines (2.5 GB). Then all of it stays in
 -- memory while it is filled.
 CREATE VIRTUAL TABLE leaked USING bloom(capacity=100000, fpr=0.001);
 INSERT INTO leaked(key)

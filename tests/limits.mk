@@ -41,5 +41,7 @@ LIMITS = \
 
 # $(call limits_of,1): flags that set each limit to its smallest; 2: to its odd value. Compilers
 # warn that no number is below 0.
-limits_of = -DOTHER_LIMITS -Wno-type-limits $(foreach limit,$(LIMITS),$(firstword $(subst =, ,-D$(limit)))=$(word \
-    $(1),$(subst :, ,$(lastword $(subst =, ,$(limit))))))
+name_of_limit = $(firstword $(subst =, ,$(1)))
+values_of_limit = $(subst :, ,$(lastword $(subst =, ,$(1))))
+limits_of = -DOTHER_LIMITS -Wno-type-limits $(foreach limit,$(LIMITS),\
+    -D$(call name_of_limit,$(limit))=$(word $(1),$(call values_of_limit,$(limit))))

@@ -30,7 +30,7 @@ PYTHON = sys.executable
 
 
 def has_header():
-    return all((release.sqlite_include() / name).exists() for name in release.SQLITE_HEADERS)
+    return pathlib.Path("/usr/include/sqlite3ext.h").exists()
 
 
 def has_venv():
@@ -83,11 +83,14 @@ class Package:
 # tests that take longest come first.
 BINARIES = "gcc libsqlite3-dev python3-venv"
 PACKAGES = {
-    "crate": Package("rust", "libsqlite3-dev cargo", ("crate", "compiled_test.py Crate")),
-    "go": Package("go", "libsqlite3-dev", ("Go module", "compiled_test.py GoModule")),
     "amalgamation": Package(
-        "amalgamation", "gcc libsqlite3-dev", ("amalgamation", "amalgamation_test.py")
+        "amalgamation",
+        "gcc libsqlite3-dev",
+        *((f"a checkout and {name}", f"checkout_test.py {name}")
+          for name in "Go Cargo Pip Maven Bundler CMake".split()),
+        ("amalgamation", "amalgamation_test.py"),
     ),
+    "crate": Package("rust", "cargo", ("crate", "checkout_test.py Crate")),
     "page": Package("web", "npm emscripten", ("WebAssembly", "web_test.py"),
                     ("the page", "page_test.py")),
     "site": Package("site", "python3-venv", ("the site", "site_test.py")),
@@ -112,6 +115,7 @@ PACKAGES = {
     "npm": Package(
         "npm",
         BINARIES + " npm",
+        ("a checkout and npm", "checkout_test.py Npm"),
         ("npm packages", "npm_test.py Npm Files"),
         ("drivers of Node.js", "npm_test.py Drivers"),
     ),

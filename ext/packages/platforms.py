@@ -11,66 +11,22 @@ import collections
 Platform = collections.namedtuple("Platform", "name target library wheel os cpu libc")
 
 PLATFORMS = [
-    Platform(
-        "linux-x86_64",
-        "x86_64-linux-gnu.2.17",
-        "bloom.so",
-        "manylinux2014_x86_64",
-        "linux",
-        "x64",
-        "glibc",
-    ),
-    Platform(
-        "linux-aarch64",
-        "aarch64-linux-gnu.2.17",
-        "bloom.so",
-        "manylinux2014_aarch64",
-        "linux",
-        "arm64",
-        "glibc",
-    ),
-    Platform(
-        "musl-x86_64",
-        "x86_64-linux-musl",
-        "bloom.so",
-        "musllinux_1_2_x86_64",
-        "linux",
-        "x64",
-        "musl",
-    ),
-    Platform(
-        "musl-aarch64",
-        "aarch64-linux-musl",
-        "bloom.so",
-        "musllinux_1_2_aarch64",
-        "linux",
-        "arm64",
-        "musl",
-    ),
-    Platform(
-        "macos-x86_64",
-        "x86_64-macos.10.13",
-        "bloom.dylib",
-        "macosx_10_13_x86_64",
-        "darwin",
-        "x64",
-        None,
-    ),
-    Platform(
-        "macos-aarch64",
-        "aarch64-macos.11.0",
-        "bloom.dylib",
-        "macosx_11_0_arm64",
-        "darwin",
-        "arm64",
-        None,
-    ),
-    Platform(
-        "windows-x86_64", "x86_64-windows-gnu", "bloom.dll", "win_amd64", "win32", "x64", None
-    ),
-    Platform(
-        "windows-aarch64", "aarch64-windows-gnu", "bloom.dll", "win_arm64", "win32", "arm64", None
-    ),
+    Platform("linux-x86_64", "x86_64-linux-gnu.2.17", "bloom.so", "manylinux2014_x86_64",
+             "linux", "x64", "glibc"),
+    Platform("linux-aarch64", "aarch64-linux-gnu.2.17", "bloom.so", "manylinux2014_aarch64",
+             "linux", "arm64", "glibc"),
+    Platform("musl-x86_64", "x86_64-linux-musl", "bloom.so", "musllinux_1_2_x86_64",
+             "linux", "x64", "musl"),
+    Platform("musl-aarch64", "aarch64-linux-musl", "bloom.so", "musllinux_1_2_aarch64",
+             "linux", "arm64", "musl"),
+    Platform("macos-x86_64", "x86_64-macos.10.13", "bloom.dylib", "macosx_10_13_x86_64",
+             "darwin", "x64", None),
+    Platform("macos-aarch64", "aarch64-macos.11.0", "bloom.dylib", "macosx_11_0_arm64",
+             "darwin", "arm64", None),
+    Platform("windows-x86_64", "x86_64-windows-gnu", "bloom.dll", "win_amd64",
+             "win32", "x64", None),
+    Platform("windows-aarch64", "aarch64-windows-gnu", "bloom.dll", "win_arm64",
+             "win32", "arm64", None),
 ]
 
 # What a shared library of every platform is compiled with. -ffp-contract=off: no machine rounds

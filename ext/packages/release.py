@@ -2,7 +2,6 @@
 time.
 """
 
-import configparser
 import datetime
 import gzip
 import io
@@ -21,12 +20,11 @@ EXT = PACKAGES.parent
 TOP = EXT.parent
 BUILD = TOP / "build" / "packages"
 
-SUMMARY = "Persistent Bloom filters for SQLite: values, aggregates and tables"
-
 # ext/base/version.h is the one place that names the release.
 RELEASE = re.search(r'BLOOM_RELEASE "([^"]+)"', (EXT / "base/version.h").read_text())[1]
 
-SQLITE_HEADERS = ("sqlite3.h", "sqlite3ext.h")
+# When the release was made: of Debian's changelog too, and of all that is built from it.
+DATE = datetime.datetime(2026, 11, 22, tzinfo=datetime.timezone.utc)
 
 # The oldest date that a zip can hold: equal contents give equal bytes.
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)
@@ -42,33 +40,6 @@ def write_zip(path, files):
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
             archive.writestr(entry, files[name])
-
-
-def publishing(name):
-    """What publishing.ini says, or the variable of that name in the environment."""
-    parser = configparser.ConfigParser()
-    parser.read(PACKAGES / "publishing.ini", encoding="utf-8")
-    return os.environ.get(name.upper()) or parser["publishing"][name]
-
-
-def release_time():
-    """The date of the release, in seconds since 1970."""
-    date = datetime.datetime.fromisoformat(publishing("date"))
-    return int(date.replace(tzinfo=datetime.timezone.utc).timestamp())
-
-
-def fill(template, **more):
-    """The text of a file of this folder, with the release in place of @RELEASE@ and so on, what
-    publishing.ini says, and more.
-    """
-    text = (PACKAGES / template).read_text()
-    values = {"RELEASE": RELEASE, "SUMMARY": SUMMARY, **more}
-    for name in ("maintainer", "email", "homepage", "repository", "issues", "go_module",
-                 "java_group"):
-        values[name.upper()] = publishing(name)
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", value)
-    return text
 
 
 def sources():
@@ -99,40 +70,11 @@ def write_tar(path, folder, names):
         for name in names:
             entry = tarfile.TarInfo(f"{folder}/{name}")
             contents = (TOP / name).read_bytes()
-            entry.size, entry.mtime = len(contents), release_time()
+            entry.size, entry.mtime = len(contents), int(DATE.timestamp())
             entry.mode = 0o755 if os.access(TOP / name, os.X_OK) else 0o644
             entry.uname = entry.gname = "root"
             archive.addfile(entry, io.BytesIO(contents))
     path.write_bytes(gzip.compress(packed.getvalue(), 9, mtime=0))
-
-
-def amalgamate_options():
-    """How `make packages` calls the generator: AMALGAMATE_OPTIONS in the environment may hold
-    --rename.
-    """
-    return os.environ.get("AMALGAMATE_OPTIONS", "").split()
-
-
-def sqlite_include():
-    """Where SQLite's headers are taken from."""
-    return pathlib.Path(os.environ.get("SQLITE_INCLUDE", "/usr/include"))
-
-
-def sqlite_headers():
-    """A folder of SQLite's two headers alone: the others of /usr/include are not those of every
-    target.
-    """
-    folder = BUILD / "work" / "sqlite"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in SQLITE_HEADERS:
-        source = sqlite_include() / name
-        if not source.exists():
-            sys.exit(
-                f"there is no {source}; install libsqlite3-dev, or set SQLITE_INCLUDE to where it"
-                " is"
-            )
-        replace(folder / name, source.read_bytes())
-    return folder
 
 
 def replace(path, contents):

@@ -10,7 +10,6 @@
 #: make wheel          the Python packages
 #: make npm            the npm packages
 #: make crate          the Rust crate
-#: make go             the Go module
 #: make deb            the Debian packages, source and binary
 #: make jar            the Java package, in a repository of Maven's form
 #: make gem            the Ruby gem
@@ -23,10 +22,7 @@
 PACKAGES = $(BUILD)/packages
 PACKAGE_TOOLS = $(PACKAGES)/tools
 PACKAGE_PYTHON = $(PACKAGE_TOOLS)/bin/python
-AMALGAMATE_OPTIONS =
-export AMALGAMATE_OPTIONS
-RELEASE_FILES = LICENSE ext/base/version.h \
-    $(addprefix ext/packages/,release.py platforms.py publishing.ini)
+RELEASE_FILES = LICENSE ext/base/version.h $(addprefix ext/packages/,release.py platforms.py)
 # What make amalgamation makes; amalgamation/built is the last of it.
 AMALGAMATION = $(PACKAGES)/amalgamation/built
 
@@ -39,14 +35,20 @@ $(PACKAGE_TOOLS_READY): ext/packages/requirements.txt
 	    -r ext/packages/requirements.txt
 	@touch $@
 
+# npm install takes the folder as it is.
+all: ext/packages/npm/$(LIBRARY)
+ext/packages/npm/$(LIBRARY): $(LIBRARY)
+	@cp $< $@
+
 # What the tests of packages and hosts need of PyPI and npm besides the packages.
 DRIVERS = $(BUILD)/drivers/ready
 $(DRIVERS): tests/packages/fetch.sh
 	PYTHON=$(PYTHON) sh tests/packages/fetch.sh
 	@touch $@
 
-$(AMALGAMATION): $(SOURCES) $(HEADERS) $(RELEASE_FILES) ext/packages/amalgamation/amalgamate.py
-	$(PYTHON) ext/packages/amalgamation/amalgamate.py $(AMALGAMATE_OPTIONS) $(@D)
+$(AMALGAMATION): ext/sqlite-bloom.c ext/sqlite-bloom-filter.c $(SOURCES) $(HEADERS) \
+    $(RELEASE_FILES) $(wildcard ext/packages/amalgamation/* ext/packages/sqlite/*)
+	$(PYTHON) ext/packages/amalgamation/amalgamate.py $(@D)
 	@touch $@
 
 $(PACKAGES)/binaries/built: $(AMALGAMATION) $(PACKAGE_TOOLS_READY) ext/packages/binaries/build.py
@@ -65,10 +67,6 @@ $(PACKAGES)/npm/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/npm/*)
 $(PACKAGES)/rust/built: $(AMALGAMATION) \
     $(wildcard ext/packages/rust/*.* ext/packages/rust/*/*)
 	$(PYTHON) ext/packages/rust/build.py
-	@touch $@
-
-$(PACKAGES)/go/built: $(AMALGAMATION) $(wildcard ext/packages/go/*)
-	$(PYTHON) ext/packages/go/build.py
 	@touch $@
 
 $(PACKAGES)/java/built: $(PACKAGES)/binaries/built \
@@ -111,7 +109,6 @@ binaries: need-binaries $(PACKAGES)/binaries/built
 wheel: need-wheel $(PACKAGES)/python/built
 npm: need-npm $(PACKAGES)/npm/built
 crate: need-crate $(PACKAGES)/rust/built
-go: need-go $(PACKAGES)/go/built
 deb: need-deb $(PACKAGES)/debian/built
 jar: need-jar $(PACKAGES)/java/built
 gem: need-gem $(PACKAGES)/ruby/built
@@ -131,5 +128,5 @@ hosts: $(LIBRARY) drivers
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
 
-.PHONY: amalgamation binaries wheel npm crate go deb jar gem recipes page site drivers
+.PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page site drivers
 .PHONY: packages hosts

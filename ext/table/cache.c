@@ -555,8 +555,8 @@ void bloom_cache_rename(struct bloom_cache *cache) {
     cache->incarnation++;
 }
 
-/* After DETACH and ATTACH another file has the name of the schema, and SQLite disconnects the object
- * of the first one only later. */
+/* After DETACH and ATTACH another file has the name of the schema, and SQLite disconnects the
+ * object of the first one only later. */
 void bloom_cache_connect(struct bloom_cache *cache) {
     if (!cache->writes)
         bloom_cache_forget(cache);

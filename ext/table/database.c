@@ -271,8 +271,8 @@ static int run_statement(struct bloom_database *database, enum bloom_statement w
                : code;
 }
 
-/* After a write: a trigger on the shadow table may have undone or changed it. `found` is what a look
- * at the rows returned. If an authorizer denies it, what was written counts as it is. */
+/* After a write: a trigger on the shadow table may have undone or changed it. `found` is what a
+ * look at the rows returned. If an authorizer denies it, what was written counts as it is. */
 static int judge_look(struct bloom_database *database, int found, bool is_right) {
     if (found == SQLITE_AUTH)
         sqlite3_free(bloom_database_message(database));

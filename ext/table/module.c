@@ -439,10 +439,10 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->at_row = false;
     cursor->rowid = 0;
     cursor->key.type = 0;
-    int code = enter_cursor(cursor);
     /* SQLite does not tell a new table of a rollback to a savepoint that was open before it. */
-    if (code == SQLITE_OK && is_just_named(table) && !bloom_database_exists(table->database))
-        code = SQLITE_ABORT_ROLLBACK;
+    int code = is_just_named(table) && !bloom_database_exists(table->database)
+                   ? SQLITE_ABORT_ROLLBACK
+                   : enter_cursor(cursor);
     if (code != SQLITE_OK)
         return report(table, code);
     switch (plan) {

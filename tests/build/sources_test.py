@@ -27,12 +27,25 @@ GENERATED = re.compile(r"\.(out|csv|svg|json|lock|sum)$|/(results|data|golden|co
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 
 NAME_OF_A_FILE = re.compile(r"\b(?:FORMAT-)?[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql)\b")
-# Of SQLite, of RedisBloom, and the amalgamation, which is made.
-OTHERS_FILES = {"sqlite3.h", "sqlite3ext.h", "bloom.c", "sqlite-bloom.c"}
+# Of RedisBloom.
+OTHERS_FILES = {"bloom.c"}
+INTERFACE = TOP / "ext/packages/sqlite"
+# Where the number of the release stands in ext/packages, besides pages.
+NUMBERED = """amalgamation/README-filter.md amalgamation/README.md binaries/sqlpkg.json
+    debian/bloom.3sql debian/changelog java/pom.xml npm/package.json python/pyproject.toml
+    python/sqlite_bloom/__init__.py recipes/conanfile.py recipes/recipe.yaml
+    ruby/lib/sqlite_bloom.rb ruby/sqlite-bloom.gemspec rust/Cargo.toml web/package.json"""
+
+
+def compile_strictly(*arguments):
+    subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-Wall", "-Wextra",
+                    "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-fsyntax-only",
+                    *arguments], check=True)
 
 
 def sources():
-    return sorted(path for path in (TOP / "ext").rglob("*/*.[ch]") if "packages" not in path.parts)
+    return sorted(path for path in (TOP / "ext").rglob("*/*.[ch]")
+                  if path.relative_to(TOP / "ext").parts[0] != "packages")
 
 
 def folder_of(path):
@@ -98,13 +111,28 @@ class House(unittest.TestCase):
         self.assertEqual(wide, [])
 
     def test_all_sources_make_one_file(self):
-        with tempfile.TemporaryDirectory() as folder:
-            made = subprocess.run([sys.executable, TOP / "ext/packages/amalgamation/amalgamate.py",
-                                   folder], capture_output=True, text=True, check=False)
-            self.assertEqual((made.stderr, made.returncode), ("", 0))
-            subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-Wall", "-Wextra",
-                            "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-fsyntax-only",
-                            f"{folder}/sqlite-bloom.c"], check=True)
+        """ext/sqlite-bloom.c names each, and compiles where SQLite's headers are not installed."""
+        names = [str(path.relative_to(TOP / "ext")) for folder in FOLDERS
+                 for path in sorted((TOP / "ext" / folder).glob("*.c"))]
+        one = (TOP / "ext/sqlite-bloom.c").read_text()
+        self.assertEqual(re.findall('^#include "(.*)"$', one, re.M), [*names, "extension.c"])
+        for more in ((), ("-DSQLITE_CORE",)):
+            compile_strictly("-I", TOP / "ext", "-I", INTERFACE, TOP / "ext/sqlite-bloom.c", *more)
+
+    def test_packages_have_the_number_of_the_release(self):
+        number = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/base/version.h").read_text())[1]
+        place = re.compile(r"(?i)(?<!model)version_*\W{1,5}(\d+\.\d+\.\d+)|"
+                           r"bloom \(?(\d+\.\d+\.\d+)")
+        found = {name: place.search((TOP / "ext/packages" / name).read_text())
+                 for name in NUMBERED.split()}
+        self.assertEqual({name: match and (match[1] or match[2]) for name, match in found.items()},
+                         dict.fromkeys(found, number))
+        for path in sorted((TOP / "ext/packages").rglob("*.md")):
+            for other in re.findall(r"bloom-(?:[a-z]+-)*(\d+\.\d+\.\d+)\b|bloom@v(\d[\d.]+)",
+                                    path.read_text()):
+                self.assertEqual("".join(other), number, path)
+        text = (TOP / "ext/packages/binaries/sqlpkg.json").read_text()
+        self.assertEqual(set(re.findall(r"\d+\.\d+\.\d+", text)), {number})
 
     def test_every_limit_is_in_the_list_and_on_the_page(self):
         """A limit has a value behind #ifndef, which the page repeats. Both other builds set it."""
@@ -133,6 +161,55 @@ class House(unittest.TestCase):
             return line.startswith("statement error ") or re.search(
                 r"^(----$|foreach )", before, re.M)
         return False
+
+
+@unittest.skipUnless(pathlib.Path("/usr/include/sqlite3ext.h").exists(),
+                     "skipped: libsqlite3-dev is not installed")
+class Interface(unittest.TestCase):
+    """ext/packages/sqlite says of SQLite what its own headers say."""
+    TEXT = (INTERFACE / "sqlite3.h").read_text()
+    TABLE = re.search(r"#define SQLITE_BLOOM_FUNCTIONS.*?\n/\*", TEXT, re.S)[0].rstrip("/*")
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_functions_have_the_same_types(self):
+        types = re.findall(r"^typedef void \(\*sqlite3_(?:step|final)_type.*$", self.TEXT, re.M)
+        lines = ["#include <sqlite3.h>", *types, self.TABLE, """
+#define F(type, name, parameters, arguments) type sqlite3_##name parameters;
+#define P(name, parameters, arguments) void sqlite3_##name parameters;
+#define V(type, name, member, parameters) type sqlite3_##name parameters;
+#define U(name, count)
+SQLITE_BLOOM_FUNCTIONS(F, P, V, U)
+"""]
+        (self.folder / "types.c").write_text("\n".join(lines))
+        compile_strictly(self.folder / "types.c")
+
+    def test_values_and_places_are_the_same(self):
+        values = re.findall(r"(SQLITE_\w+) =", self.TEXT)
+        places = [("sqlite3_api_routines", name)
+                  for name in re.findall(r"\bU\((\w+), ", self.TABLE)]
+        text = self.TEXT
+        while inner := re.search(r"struct (sqlite3_\w+) \{([^{}]*)\}", text):
+            text = text.replace(inner[0], "")
+            members = re.sub(r"\)\([^;]*\);", ");", inner[2])
+            places += [(inner[1], name) for name in re.findall(r"(\w+)\)?[,;]", members)]
+        self.assertGreater(min(len(values), len(places)), 40)
+        said = []
+        for folder in ("/usr/include", INTERFACE):
+            lines = [f'printf("{name} %d\\n", {name});' for name in values]
+            lines += [f'printf("{struct} {name} %zu\\n", offsetof(struct {struct}, '
+                      f'{"xsnprintf" if name == "snprintf" else name}));'
+                      for struct, name in places if name != "xIntegrity"]
+            (self.folder / "places.c").write_text(
+                "#include <stddef.h>\n#include <stdio.h>\n#include <sqlite3ext.h>\n"
+                "SQLITE_EXTENSION_INIT1\nint main(void) {\n" + "\n".join(lines) + "\n}\n")
+            subprocess.run(["cc", f"-I{folder}", "-o", self.folder / "places",
+                            self.folder / "places.c"], check=True)
+            said.append(subprocess.run([self.folder / "places"], check=True, text=True,
+                                       capture_output=True).stdout)
+        self.assertEqual(*said)
 
 
 class NewLayout(unittest.TestCase):

@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^(?:|#.*)\n((?:(?: {4}|\t)(?!- ).*\n)+)", re.MULTILINE)
-SKIPPED = {"build", ".git", "node_modules"}
+SKIPPED = {"build", ".git", "node_modules", "target"}
 SEPARATOR = "-- next example --"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -47,20 +47,16 @@ RUN = {
     "ext/FORMAT-layouts.md": {"sql": HERE, "text": FORMATS},
     "ext/FORMAT-tables.md": {"sql": FORMATS},
     "ext/URLS.md": {"sql": HERE, "text": "documentation/urls_test.py"},
-    "ext/packages/README.md": {"sh": HERE, "c": "build/build_test.py"},
+    "ext/packages/README.md": {"sh": HERE, "c": "build/build_test.py", "cmake": PACKAGES},
     "ext/packages/amalgamation/README-filter.md": {"indented": PACKAGES},
     "ext/packages/amalgamation/README.md": {"indented": PACKAGES},
     "ext/packages/go/README.md": {"go": PACKAGES, "sh": PACKAGES, "sql": PACKAGES},
-    "ext/packages/java/README.md": {"java": PACKAGES,
-                                    "xml": "names a repository that is not published yet"},
-    "ext/packages/npm/README.md": {"js": PACKAGES, "": PACKAGES},
-    "ext/packages/python/README.md": {"python": PACKAGES,
-                                      "": "names a package that is not published yet"},
-    "ext/packages/rust/README.md": {"rust": PACKAGES,
-                                    "toml": "names a crate that is not published yet"},
-    "ext/packages/ruby/README.md": {"sh": "names a gem that is not published yet",
-                                    "ruby": PACKAGES, "yaml": "is read by Rails"},
-    "ext/packages/web/README.md": {"js": PACKAGES, "c": PACKAGES},
+    "ext/packages/java/README.md": {"java": PACKAGES, "sh": PACKAGES, "xml": PACKAGES},
+    "ext/packages/npm/README.md": {"js": PACKAGES, "sh": PACKAGES, "": PACKAGES},
+    "ext/packages/python/README.md": {"python": PACKAGES, "sh": PACKAGES},
+    "ext/packages/rust/README.md": {"rust": PACKAGES, "sh": PACKAGES},
+    "ext/packages/ruby/README.md": {"ruby": PACKAGES, "yaml": "is read by Rails"},
+    "ext/packages/web/README.md": {"js": PACKAGES, "c": PACKAGES, "sh": PACKAGES},
     "sql/QUESTIONS.md": {"sql": HERE, "text": HERE, "python": HERE},
     "sql/README.md": {"go": PROGRAMS, "java": PROGRAMS, "python": PROGRAMS, "sh": PROGRAMS,
                       "text": PROGRAMS},

@@ -102,7 +102,8 @@ def examples(text, kind):
 
 def comments(program):
     """What a program of a page prints, a line each, by the comments beside its prints."""
-    said = re.findall(r"(?:print|log)\(.*\);?  ?(?:#|//) (.*?)(?:: .*)?$", program, re.MULTILINE)
+    said = re.findall(r"(?:[Pp]rint|log|puts)\w*!?[( ].*\S +(?:#|//) (.*?)(?:: .*)?$", program,
+                      re.MULTILINE)
     return [line for words in said
             for line in ([words] if words[0] == "[" else words.split(", "))]
 
@@ -113,6 +114,23 @@ def loaded(library=TOP / "bloom.so", database=":memory:"):
     connection.enable_load_extension(True)
     connection.load_extension(str(library))
     return connection
+
+
+# A copy of this system that is gone afterwards: its files lie under an overlay in a mount namespace
+# of its own, in "$1/root". $1 is an empty folder.
+NAMESPACE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "sh", "-ec"]
+OVERLAY = """
+mount -t tmpfs tmpfs "$1"
+mkdir "$1/upper" "$1/work" "$1/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
+cd "$1/root"
+for folder in dev proc; do mount --rbind "/$folder" "$folder"; done
+"""
+
+
+def can_mount(folder):
+    return subprocess.run([*NAMESPACE, OVERLAY, "sh", folder], capture_output=True,
+                          check=False).returncode == 0
 
 
 def free_ports(count):
@@ -138,7 +156,7 @@ def chromium():
 
 def npm_install(folder, tarballs=2):
     """Our package from its two tarballs, or one, as its README says."""
-    readme = (WORK / "npm/sqlite-bloom/README.md").read_text()
+    readme = (TOP / "ext/packages/npm/README.md").read_text()
     names = re.search(r"^npm install (\./.*)$", readme, re.MULTILINE)[1].split()
     (folder / "package.json").write_text("{}")
     run("npm", "install", "--silent", "--no-audit", "--no-fund", "--offline",

@@ -10,7 +10,8 @@ mkdir -p $folder/node24
 [ -x $folder/bin/python ] || "${PYTHON:-python3}" -m venv $folder
 $folder/bin/python -m pip install -q --disable-pip-version-check \
     apsw sqlalchemy greenlet aiosqlite django mypy pysqlite3-binary sqlcipher3-wheels \
-    adbc-driver-sqlite pyarrow numpy pandas polars scrapy datasette sqlite-utils setuptools playwright
+    adbc-driver-sqlite pyarrow numpy pandas polars scrapy datasette sqlite-utils setuptools \
+    playwright
 # This one's module is named apsw, too.
 $folder/bin/python -m pip install -q --disable-pip-version-check --upgrade \
     --target $folder/multiple_ciphers apsw-sqlite3mc

@@ -9,8 +9,7 @@ import shutil
 import tarfile
 import unittest
 
-from common import (BUILD, DRIVERS, RELEASE, TOP, Scratch, comments, examples, needs, npm_install,
-                    platforms, run)
+from common import (BUILD, DRIVERS, RELEASE, TOP, Scratch, needs, npm_install, platforms, run)
 
 NODE24 = DRIVERS / "node24/node_modules/node/bin/node"
 PATH = "console.log(require('sqlite-bloom').getLoadablePath())"
@@ -64,15 +63,6 @@ class Drivers(Scratch):
         self.folder = self.new_folder(below=DRIVERS)
         npm_install(self.folder)
         shutil.copy(TOP / "tests/packages/npm_programs.cjs", self.folder)
-
-    def test_every_example_of_the_readme_prints_what_it_says(self):
-        readme = (self.folder / "node_modules/sqlite-bloom/README.md").read_text()
-        programs = examples(readme, "js")
-        self.assertEqual(len(programs), 2)
-        for program in programs:
-            (self.folder / "example.mjs").write_text(program)
-            self.assertEqual(run("node", "example.mjs", cwd=self.folder).splitlines(),
-                             comments(program))
 
     def test_build_and_add_all(self):
         for driver in ("node:sqlite", "libsql"):

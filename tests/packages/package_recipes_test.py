@@ -4,13 +4,13 @@
 import shutil
 import unittest
 
-from common import (FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS, PROGRAM, RELEASE, TOOLS,
-                    WORK, Scratch, loaded, run)
+from common import (BUILD, FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS, PROGRAM, RELEASE,
+                    TOOLS, Scratch, loaded, run)
 
 
 class Recipes(Scratch):
     def test_conda(self):
-        (package,) = (WORK / "recipes/conda").glob(f"*/sqlite-bloom-{RELEASE}-*.tar.bz2")
+        (package,) = (BUILD / "recipes/conda").glob(f"*/sqlite-bloom-{RELEASE}-*.tar.bz2")
         shutil.unpack_archive(package, self.folder)
         connection = loaded(self.folder / "lib/bloom")
         self.assertEqual(connection.execute(FINGERPRINT).fetchone(), FINGERPRINT_ANSWER)
@@ -20,7 +20,7 @@ class Recipes(Scratch):
         (self.folder / "program.c").write_text(PROGRAM)
         run(TOOLS.parent / "conan", "install", f"--requires=sqlite-bloom/{RELEASE}",
             "-o=*:system_sqlite=True", "-g=PkgConfigDeps", "-of", self.folder,
-            env={"CONAN_HOME": str(WORK / "recipes/conan")})
+            env={"CONAN_HOME": str(BUILD / "recipes/conan")})
         flags = run("pkg-config", "--cflags", "--libs", "sqlite-bloom",
                     env={"PKG_CONFIG_PATH": str(self.folder)}).split()
         run("cc", "program.c", *flags, "-lsqlite3", "-lm", cwd=self.folder)

@@ -37,16 +37,11 @@ def lacking():
 class Ruby(Scratch):
     def test_a_database_has_it(self):
         run("gem", "install", "--local", "--no-document", "--install-dir", self.folder, GEM)
-        readme = (TOP / "ext/packages/ruby/README.md").read_text()
-        example, answer = re.search(r"```ruby\n(.*?)```\n\nIt prints `(.*?)`", readme,
-                                    re.DOTALL).groups()
-        for program, wanted in (
-                (PROGRAM, re.escape(str(list(FINGERPRINT_ANSWER))) + "\ntrue\nsqlite-bloom has no"
-                 " library for .*. Build bloom from its source, and load it with load_extension"),
-                (example, re.escape(answer))):
-            printed = run("ruby", "-e", program, cwd=self.folder,
-                          env={"GEM_PATH": f"{self.folder}:"})
-            self.assertRegex(printed, f"^{wanted}\n$")
+        printed = run("ruby", "-e", PROGRAM, cwd=self.folder, env={"GEM_PATH": f"{self.folder}:"})
+        self.assertRegex(printed, "^" + re.escape(str(list(FINGERPRINT_ANSWER))) + "\ntrue\n"
+                         "sqlite-bloom has no library for .*. If this is the repository, run make"
+                         " there. Otherwise build bloom from its source, and load it with"
+                         " load_extension\n$")
 
     def test_what_is_no_database_is_named(self):
         for value, shown in (("nil", "nil"), ("'seen.db'", '"seen.db"')):

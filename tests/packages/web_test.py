@@ -19,7 +19,7 @@ from common import (BUILD, CHROMIUM, DRIVERS, FILTER, FILTER_MD5, FINGERPRINT, F
 
 WEB = BUILD / "web"
 MODULE = WEB / "module"
-README = (MODULE / "README.md").read_text()
+README = (TOP / "ext/packages/web/README.md").read_text()
 
 
 TYPED = """
@@ -71,11 +71,13 @@ class Module(Scratch):
             self.assertEqual(connection.execute(sql).fetchone(), (answer,))
 
     def test_every_example_of_the_readme_prints_what_it_says(self):
-        programs = examples(README, "js")
+        programs, (install,) = examples(README, "js"), examples(README, "sh")
         self.assertEqual(len(programs), 3)
-        shutil.copytree(MODULE, self.folder, dirs_exist_ok=True)
+        install = re.sub("^npm install", "npm install --silent --offline", install, flags=re.M)
+        run("sh", "-ec", install, cwd=self.folder, env={"BLOOM": str(TOP)})
         worker = re.sub("^import wasm from.*$", """import { readFileSync } from "node:fs";
-const wasm = new WebAssembly.Module(readFileSync("sqlite-bloom.wasm")); // as wrangler has it""",
+const file = "node_modules/sqlite-bloom-wasm/sqlite-bloom.wasm";
+const wasm = new WebAssembly.Module(readFileSync(file)); // as wrangler has it""",
                         programs.pop().replace("export default", "const worker ="), flags=re.M)
         programs.append(f"""{worker};
 const answer = await worker.fetch(new Request("https://site.example/a"));

@@ -70,7 +70,8 @@ static const struct operation OPERATIONS[] = {
      TABLE(RARELY) "CREATE VIRTUAL TABLE bad USING bloom(key=URL);INSERT INTO bad(key) SELECT 'h' "
      "|| x || '.example' FROM numbers WHERE x <= 100",
      "SELECT 1 FROM bad WHERE key MATCH 'www.h' || ?1 || '.example/a'"},
-    {"INSERT", COPIES, 100, {19, 2, 0, 4}, TABLE(RARELY) BEGIN, "INSERT INTO seen(key) VALUES (-?1)"},
+    {"INSERT", COPIES, 100, {19, 2, 0, 4}, TABLE(RARELY) BEGIN,
+     "INSERT INTO seen(key) VALUES (-?1)"},
     {"INSERT OR IGNORE", COPIES, 100, {19, 2, 0, 4}, TABLE(RARELY) BEGIN,
      "INSERT OR IGNORE INTO seen(key) VALUES (-?1)"},
     {"INSERT, committed", SAME, 100, {39, 5, 2, 9}, TABLE(RARELY),

@@ -60,7 +60,8 @@ def manual_page():
             "manual_page.py: sql/REFERENCE.md has no table of `| call | result |` or none of"
             " `| option | meaning |`: the manual page needs both"
         )
-    page = release.fill("debian/bloom.3sql").replace("@FUNCTIONS@\n", entries(functions))
+    page = (release.PACKAGES / "debian/bloom.3sql").read_text()
+    page = page.replace("@FUNCTIONS@\n", entries(functions))
     return page.replace("@OPTIONS@\n", entries(options))
 
 

@@ -10,7 +10,8 @@
 package bloom
 
 /*
-#cgo CFLAGS: -std=c11 -O2 -DSQLITE_CORE -DSQLITE_OMIT_DEPRECATED
+#cgo CFLAGS: -std=c11 -O2 -fvisibility=hidden -DSQLITE_CORE
+#cgo CFLAGS: -I${SRCDIR}/../sqlite -I${SRCDIR}/../..
 #cgo linux LDFLAGS: -lm
 #cgo freebsd LDFLAGS: -lm
 #cgo darwin LDFLAGS: -Wl,-undefined,dynamic_lookup
@@ -25,6 +26,8 @@ import "C"
 import (
 	"fmt"
 
+	// So that go mod vendor finds the C sources.
+	_ "bloom.example/sqlite-bloom"
 	// The driver brings the SQLite that this package is linked with.
 	_ "github.com/mattn/go-sqlite3"
 )

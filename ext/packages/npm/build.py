@@ -15,6 +15,9 @@ import release  # noqa: E402
 
 OUTPUT = release.BUILD / "npm"
 TREE = release.BUILD / "work" / "npm"
+SOURCES = release.PACKAGES / "npm"
+NAMES = ("index.cjs", "index.mjs", "index.d.ts", "index.d.mts")
+MANIFEST = json.loads((SOURCES / "package.json").read_text())
 
 
 def package_name(platform):
@@ -22,91 +25,42 @@ def package_name(platform):
     return f"sqlite-bloom-{system}-{platform.cpu}" + ("-musl" if platform.libc == "musl" else "")
 
 
-def pack(name, manifest, files):
+def pack(manifest, files):
     """Writes a tree and lets npm pack it."""
-    folder = TREE / name
+    folder = TREE / manifest["name"]
     folder.mkdir(parents=True)
-    manifest = {
-        "name": name,
-        "version": release.RELEASE,
-        "license": "MIT",
-        "homepage": release.publishing("homepage"),
-        "repository": {"type": "git", "url": "git+" + release.publishing("repository")},
-        "bugs": release.publishing("issues"),
-        **manifest,
-    }
     files["package.json"] = (json.dumps(manifest, indent=2) + "\n").encode()
     for file, content in {"LICENSE": (release.TOP / "LICENSE").read_bytes(), **files}.items():
         (folder / file).write_bytes(content)
         (folder / file).chmod(0o644)  # whatever the umask is: npm packs the modes
-    subprocess.run(
-        ["npm", "pack", "--silent", "--pack-destination", OUTPUT],
-        cwd=folder,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    subprocess.run(["npm", "pack", "--silent", "--pack-destination", OUTPUT], cwd=folder,
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def main():
     for folder in (OUTPUT, TREE):
         shutil.rmtree(folder, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
+    common = {key: MANIFEST[key]
+              for key in ("version", "license", "homepage", "repository", "bugs")}
     for platform in platforms.PLATFORMS:
-        library = release.BUILD / "binaries" / platform.name / platform.library
+        name = package_name(platform)
         manifest = {
+            "name": name,
+            **common,
             "description": f"The library of sqlite-bloom for {platform.name}",
             "os": [platform.os],
             "cpu": [platform.cpu],
             **({"libc": [platform.libc]} if platform.libc else {}),
             "files": [platform.library],
         }
-        readme = (
-            f"# {package_name(platform)}\n\nThe library of"
-            " [sqlite-bloom](https://www.npmjs.com/package/sqlite-bloom): install that.\n"
-        )
-        pack(
-            package_name(platform),
-            manifest,
-            {platform.library: library.read_bytes(), "README.md": readme.encode()},
-        )
-    files = ("index.cjs", "index.mjs", "index.d.ts")
-    types = (release.PACKAGES / "npm" / "index.d.ts").read_bytes()
-    pack(
-        "sqlite-bloom",
-        {
-            "description": release.SUMMARY,
-            "keywords": [
-                "sqlite",
-                "sqlite-extension",
-                "bloom-filter",
-                "better-sqlite3",
-                "probabilistic",
-            ],
-            "main": "./index.cjs",
-            "module": "./index.mjs",
-            "types": "./index.d.ts",
-            "exports": {
-                # The same declarations twice: by its name a file is one of a module or not.
-                ".": {
-                    "import": {"types": "./index.d.mts", "default": "./index.mjs"},
-                    "require": {"types": "./index.d.ts", "default": "./index.cjs"},
-                },
-                "./package.json": "./package.json",
-            },
-            "files": [*files, "index.d.mts"],
-            "optionalDependencies": {
-                package_name(platform): release.RELEASE for platform in platforms.PLATFORMS
-            },
-        },
-        {
-            **{
-                name: release.fill(f"npm/{name}").encode()
-                for name in (*files, "README.md")
-            },
-            "index.d.mts": types,
-        },
-    )
+        readme = f"# {name}\n\nThe library of the package sqlite-bloom: install that.\n"
+        library = release.BUILD / "binaries" / platform.name / platform.library
+        pack(manifest, {platform.library: library.read_bytes(), "README.md": readme.encode()})
+    # Not in the repository, where npm would look for them in its registry.
+    optional = {package_name(platform): release.RELEASE for platform in platforms.PLATFORMS}
+    pack({**MANIFEST, "files": NAMES, "optionalDependencies": optional},
+         {name: (SOURCES / name).read_bytes() for name in (*NAMES, "README.md")})
     for path in sorted(OUTPUT.iterdir()):
         print(f"  {path.name} {path.stat().st_size:,} bytes")
 

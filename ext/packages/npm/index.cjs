@@ -1,5 +1,6 @@
-// Where the library of this platform is, and how a connection gets it. The libraries are in
-// optional packages, of which npm installs the one that fits: sqlite-bloom-linux-x64 and so on.
+// Where the library of this platform is, and how a connection gets it. In the repository make puts
+// it beside this file. Otherwise the libraries are in optional packages, of which npm installs the
+// one that fits: sqlite-bloom-linux-x64 and so on.
 "use strict";
 
 const fs = require("fs");
@@ -47,6 +48,7 @@ function resolved(name) {
 let found; // once and for all
 
 function getLoadablePath() {
+  found ??= resolved(".");
   if (found !== undefined) return found;
   const names = candidates(process.platform, process.arch);
   const paths = names.map(resolved);
@@ -59,6 +61,8 @@ function getLoadablePath() {
   throw new Error(
     `sqlite-bloom: no library for ${process.platform} on ${process.arch}: ` +
       `the package ${names.join(" or ")} is not installed. ` +
+      "If you installed the folder of the repository, run make in the repository, and install it " +
+      "again. " +
       "It is an optional dependency: install without --omit=optional and --no-optional, " +
       "and on the machine that runs it. From tarballs, install its tarball beside that of " +
       `sqlite-bloom: npm install ./sqlite-bloom-${version}.tgz ./${names[0]}-${version}.tgz. ` +

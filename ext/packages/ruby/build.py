@@ -19,9 +19,7 @@ def main():
     for folder in (OUTPUT, TREE):
         shutil.rmtree(folder, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
-    for name in ("sqlite-bloom.gemspec", "README.md", "lib/sqlite_bloom.rb", "lib/sqlite-bloom.rb"):
-        (TREE / name).parent.mkdir(parents=True, exist_ok=True)
-        (TREE / name).write_text(release.fill(f"ruby/{name}"))
+    shutil.copytree(release.PACKAGES / "ruby", TREE, ignore=shutil.ignore_patterns("compiled"))
     shutil.copy(release.TOP / "LICENSE", TREE)
     for platform in platforms.PLATFORMS:
         target = TREE / "lib/sqlite_bloom" / platform.name
@@ -29,12 +27,9 @@ def main():
         shutil.copy(release.BUILD / "binaries" / platform.name / platform.library, target)
     gem = f"sqlite-bloom-{release.RELEASE}.gem"
     subprocess.run(
-        ["gem", "build", "--quiet", "--output", OUTPUT / gem, "sqlite-bloom.gemspec"],
-        cwd=TREE,
-        check=True,
-        env={**os.environ, "SOURCE_DATE_EPOCH": str(release.release_time())},
-        stdout=subprocess.DEVNULL,
-    )
+        ["gem", "build", "--quiet", "--output", OUTPUT / gem, "sqlite-bloom.gemspec"], cwd=TREE,
+        check=True, env={**os.environ, "SOURCE_DATE_EPOCH": f"{release.DATE.timestamp():.0f}"},
+        stdout=subprocess.DEVNULL)
     print(f"  {gem} {(OUTPUT / gem).stat().st_size:,} bytes")
 
 

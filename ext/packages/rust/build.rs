@@ -1,22 +1,25 @@
-//! Compiles the amalgamation into the program, against the headers of the SQLite that
-//! libsqlite3-sys brings, or its own copy.
-use std::{env, path::Path};
+//! Compiles the extension into the program: the sources of the repository, in which this folder is
+//! ext/packages/rust, or the one file that a published crate has beside this one.
+use std::path::Path;
 
 fn main() {
-    let mut build = cc::Build::new();
-    if let Some(bundled) = env::var_os("DEP_SQLITE3_INCLUDE") {
-        if Path::new(&bundled).join("sqlite3ext.h").exists() {
-            build.include(bundled);
-        }
-    }
-    build
-        .include("sqlite")
-        .file("sqlite-bloom.c")
+    let published = Path::new("sqlite-bloom.c").exists();
+    let (sources, headers) = if published { (".", "sqlite") } else { ("../..", "../sqlite") };
+    let source = format!("{sources}/sqlite-bloom.c");
+    assert!(
+        Path::new(&source).exists(),
+        "sqlite-bloom: there is no {source}: take the whole repository, not this folder alone"
+    );
+    cc::Build::new()
+        .include(headers)
+        .include(sources)
+        .file(source)
         .define("SQLITE_CORE", None)
         .flag_if_supported("-std=c11")
         .flag_if_supported("/std:c11")
         .flag_if_supported("-ffp-contract=off")
+        .flag_if_supported("-fvisibility=hidden")
         .warnings(false)
         .compile("sqlite_bloom");
-    println!("cargo:rerun-if-changed=sqlite-bloom.c");
+    println!("cargo:rerun-if-changed={sources}");
 }

@@ -3,7 +3,7 @@
 
 The files are copied to where they are in the project, so their links stay as they are. What they
 link to that no browser shows, for example a recipe in SQL, becomes a page of its own. A folder does
-not, so a link to one becomes its text. Placeholders are filled as in the packages.
+not, so a link to one becomes its text.
 """
 
 import os
@@ -44,9 +44,6 @@ def source_page(path):
 def page(name):
     """The text of a page for MkDocs. The pages of the files that it links to are written."""
     path = release.TOP / name
-    inside = path.is_relative_to(release.PACKAGES)
-    text = (release.fill(path.relative_to(release.PACKAGES)) if inside
-            else path.read_text(encoding="utf-8"))
 
     def link(found):
         mark, words, target, heading = found.groups(default="")
@@ -58,7 +55,7 @@ def page(name):
         write(f"{file.relative_to(release.TOP)}.md", source_page(file))
         return f"{mark}[{words}]({target}.md{heading})"
 
-    return LINK.sub(link, text)
+    return LINK.sub(link, path.read_text(encoding="utf-8"))
 
 
 def main():

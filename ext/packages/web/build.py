@@ -16,7 +16,6 @@ import re
 import shutil
 import subprocess
 import sys
-import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import release  # noqa: E402
@@ -26,35 +25,17 @@ OUTPUT = release.BUILD / "web"
 MODULE = OUTPUT / "module"
 WORK = release.BUILD / "work" / "web"
 SOURCES = release.PACKAGES / "web"
-# What is in the zip besides the engine that emscripten makes; @ in JavaScript stays.
-FILES = (
-    "sqlite-bloom.mjs",
-    "sqlite-bloom.d.mts",
-    "sqlite-bloom-common.mjs",
-    "sqlite-bloom-worker.mjs",
-    "sqlite-bloom-client.mjs",
-    "sqlite-bloom-client.d.mts",
-    "sqlite-bloom-node.mjs",
-    "sqlite-bloom-node-worker.mjs",
-    "package.json",
-    "README.md",
-)
+# What is in the zip besides the engine that emscripten makes.
+FILES = """sqlite-bloom.mjs sqlite-bloom.d.mts sqlite-bloom-common.mjs sqlite-bloom-worker.mjs
+    sqlite-bloom-client.mjs sqlite-bloom-client.d.mts sqlite-bloom-node.mjs
+    sqlite-bloom-node-worker.mjs package.json README.md""".split()
 EMSCRIPTEN_CACHE = pathlib.Path("/usr/share/emscripten/cache")
 
 # SQLite is three quarters of the module: made for size it takes a quarter less to download.
 OPTIMIZE = {"sqlite3.c": "-Os"}
-COMPILE = [
-    "-w",
-    "-std=gnu11",
-    "-ffp-contract=off",
-    "-DSQLITE_CORE",
-    "-DSQLITE_OMIT_LOAD_EXTENSION",
-    "-DSQLITE_THREADSAFE=0",
-    "-DSQLITE_ENABLE_DBSTAT_VTAB",
-    "-DSQLITE_ENABLE_MATH_FUNCTIONS",
-    "-DSQLITE_DQS=0",
-    "-DSQLITE_TEMP_STORE=3",
-]
+COMPILE = """-w -std=gnu11 -ffp-contract=off -DSQLITE_CORE -DSQLITE_OMIT_LOAD_EXTENSION
+    -DSQLITE_THREADSAFE=0 -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_DQS=0
+    -DSQLITE_TEMP_STORE=3""".split()
 SQLITE_FUNCTIONS = """open close_v2 errmsg error_offset prepare_v2 step reset clear_bindings
     finalize bind_parameter_count bind_parameter_name bind_null bind_int64 bind_double bind_text
     bind_blob column_count column_name column_type column_int64 column_double column_text
@@ -80,12 +61,8 @@ def emscripten(*arguments):
     cache = release.BUILD / "work" / "emscripten"
     if not cache.exists() and EMSCRIPTEN_CACHE.exists():
         subprocess.run(["cp", "-rs", EMSCRIPTEN_CACHE, cache], check=True)
-    environment = {
-        **os.environ,
-        "EM_CACHE": str(cache),
-        "EM_FROZEN_CACHE": "0",
-        "NODE_PATH": "/usr/share/nodejs",
-    }
+    environment = {**os.environ, "EM_CACHE": str(cache), "EM_FROZEN_CACHE": "0",
+                   "NODE_PATH": "/usr/share/nodejs"}
     run = subprocess.run(
         ["emcc", *map(str, arguments)], check=False, env=environment, capture_output=True, text=True
     )
@@ -98,19 +75,13 @@ def compile_module():
     WORK.mkdir(parents=True, exist_ok=True)
     amalgamation = release.BUILD / "amalgamation"
     objects = []
-    for source in (
-        sqlite / "sqlite3.c",
-        amalgamation / "sqlite-bloom.c",
-        SOURCES / "shell_functions.c",
-    ):
+    for source in (sqlite / "sqlite3.c", amalgamation / "sqlite-bloom.c",
+                   SOURCES / "shell_functions.c"):
         target = WORK / f"{source.stem}.o"
         newest = max(source.stat().st_mtime, pathlib.Path(__file__).stat().st_mtime)
         if not target.exists() or target.stat().st_mtime < newest:
-            emscripten(
-                OPTIMIZE.get(source.name, "-O2"),
-                *COMPILE,
-                *("-I", sqlite, "-I", amalgamation, "-c", source, "-o", target),
-            )
+            emscripten(OPTIMIZE.get(source.name, "-O2"), *COMPILE, "-I", sqlite, "-I", amalgamation,
+                       "-c", source, "-o", target)
         objects.append(target)
     emscripten(*LINK, *objects, "-o", WORK / "engine.mjs")
     shutil.rmtree(OUTPUT, ignore_errors=True)
@@ -118,7 +89,7 @@ def compile_module():
     shutil.copy(WORK / "engine.mjs", MODULE)
     shutil.copy(WORK / "engine.wasm", MODULE / "sqlite-bloom.wasm")
     for name in FILES:
-        (MODULE / name).write_text(release.fill(f"web/{name}"))
+        shutil.copy(SOURCES / name, MODULE)
     shutil.copy(release.TOP / "LICENSE", MODULE)
     folder = f"sqlite-bloom-wasm-{release.RELEASE}"
     release.write_zip(
@@ -143,7 +114,8 @@ PAGE_SCRIPTS = ("dom.js", "probes.js", "shell.js", "picture.js", "list.js", "siz
 
 # The recipes of the page by what they are for.
 RECIPE_GROUPS = {
-    "Check against a list": "many_lists live_list passwords known_files decontaminate",
+    "Check against a list": "many_lists live_list browser_history pihole passwords known_files"
+    " decontaminate",
     "Remember what was seen": "crawler revisits read_history",
     "Drop what comes again": "recent_events idempotency remove_duplicates",
     "Spare a look-up": "request_guard cache_penetration cache_admission",
@@ -165,14 +137,10 @@ def page():
     assert set(group_of) == {name for name, sql in texts.items() if needs_no_program(sql)}, (
         "RECIPE_GROUPS does not list the recipes that there are"
     )
-    recipes = [
-        {"name": name, "group": group, "title": recipe_title(texts[name]), "sql": texts[name]}
-        for name, group in group_of.items()
-    ]
-    data = {
-        f"sql/data/{path.name}": packed(path.read_bytes())
-        for path in sorted((release.TOP / "sql/data").glob("*.txt"))
-    }
+    recipes = [{"name": name, "group": group, "title": recipe_title(texts[name]),
+                "sql": texts[name]} for name, group in group_of.items()]
+    data = {f"sql/data/{path.name}": packed(path.read_bytes())
+            for path in sorted((release.TOP / "sql/data").glob("*.txt"))}
     module = {path.name: path.read_text() for path in MODULE.glob("*.mjs")}
     common = module["sqlite-bloom-common.mjs"]
     parts = {
@@ -180,40 +148,14 @@ def page():
         "RECIPES": script(json.dumps(recipes)),
         "FILES": script(json.dumps(data)),
         "WASM": packed((MODULE / "sqlite-bloom.wasm").read_bytes()),
-        "WORKER": script(
-            joined(
-                module["engine.mjs"],
-                "const createEngine = Module;",
-                common,
-                module["sqlite-bloom.mjs"],
-                module["sqlite-bloom-worker.mjs"],
-            )
-        ),
-        "SCRIPT": script(
-            joined(
-                common,
-                module["sqlite-bloom-client.mjs"],
-                *((SOURCES / "page" / name).read_text() for name in PAGE_SCRIPTS),
-            )
-        ),
+        "WORKER": script(joined(module["engine.mjs"], "const createEngine = Module;", common,
+                                module["sqlite-bloom.mjs"], module["sqlite-bloom-worker.mjs"])),
+        "SCRIPT": script(joined(common, module["sqlite-bloom-client.mjs"],
+                                *((SOURCES / "page" / name).read_text() for name in PAGE_SCRIPTS))),
         "RELEASE": release.RELEASE,
-        "SOURCE": source_sentence(release.publishing("homepage")),
     }
     text = (SOURCES / "page/index.html").read_text()
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], text)
-
-
-def source_sentence(homepage):
-    """Where the source is. An address under .example is a placeholder, to which no link leads."""
-    if urllib.parse.urlsplit(homepage).hostname.endswith(".example"):
-        return (
-            "The source and its documentation are in the folder that this page was made of; nobody"
-            " has published them yet."
-        )
-    return (
-        "The source, its documentation and all releases:"
-        f' <a href="{homepage}">{homepage}</a>'
-    )
 
 
 def needs_no_program(sql):
@@ -235,10 +177,8 @@ def main():
     compile_module()
     (OUTPUT / "index.html").write_text(page())
     for path in (MODULE / "sqlite-bloom.wasm", OUTPUT / "index.html"):
-        print(
-            f"  {path.name} {path.stat().st_size:,} bytes,"
-            f" {len(gzip.compress(path.read_bytes())):,} with gzip"
-        )
+        print(f"  {path.name} {path.stat().st_size:,} bytes,"
+              f" {len(gzip.compress(path.read_bytes())):,} with gzip")
 
 
 if __name__ == "__main__":

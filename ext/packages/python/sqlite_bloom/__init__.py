@@ -16,7 +16,7 @@ import tempfile
 
 from . import _check, _feed
 
-__version__ = "@RELEASE@"
+__version__ = "1.1.0"
 __all__ = ["add_all", "build", "check", "load", "loadable_path"]
 
 _LIBRARY = {"win32": "bloom.dll", "cygwin": "bloom.dll", "darwin": "bloom.dylib"}.get(

@@ -2,7 +2,7 @@
 require "rbconfig"
 
 module SqliteBloom
-  VERSION = "@RELEASE@"
+  VERSION = "1.1.0"
 
   # The path of the library. The gem sqlite3 asks for it as to_path, from 2.4 on, when SqliteBloom
   # is among the `extensions:` of a database.
@@ -15,11 +15,13 @@ module SqliteBloom
                    when /darwin/ then ["macos", "bloom.dylib"]
                    when /mswin|mingw/ then ["windows", "bloom.dll"]
                    end
-    path = File.join(__dir__, "sqlite_bloom", "#{system}-#{cpu}", file.to_s)
-    return path if file && File.exist?(path)
-
-    raise LoadError, "sqlite-bloom has no library for #{RUBY_PLATFORM}. Build bloom from its " \
-                     "source, and load it with load_extension"
+    # In the repository a C compiler has made it: Bundler's, or make.
+    folders = ["sqlite_bloom/#{system}-#{cpu}", "sqlite_bloom/compiled", "../../../.."]
+    path = folders.map { |folder| File.expand_path("#{folder}/#{file}", __dir__) }
+                  .find { |path| file && File.file?(path) }
+    path || raise(LoadError, "sqlite-bloom has no library for #{RUBY_PLATFORM}. If this is the " \
+                             "repository, run make there. Otherwise build bloom from its source, " \
+                             "and load it with load_extension")
   end
 
   def self.to_path
