@@ -52,8 +52,9 @@ class Newcomer:
             subprocess.run(["cp", "-a", bare, cls.root], check=True)
         subprocess.run(["git", "clone", "-q", TOP, cls.root / "root/bloom"], check=True)
         shutil.copy("/etc/resolv.conf", cls.root / "etc/resolv.conf")
-        subprocess.run(["mount", "-t", "proc", "proc", cls.root / "proc"], check=False)
-        cls.addClassCleanup(subprocess.run, ["umount", cls.root / "proc"], check=False)
+        for system, place in (("proc", "proc"), ("devpts", "dev/pts")):
+            subprocess.run(["mount", "-t", system, system, cls.root / place], check=False)
+            cls.addClassCleanup(subprocess.run, ["umount", cls.root / place], check=False)
 
     def type(self, *command, text):
         environment = {"HOME": "/root", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "dumb",
