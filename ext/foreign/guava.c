@@ -161,13 +161,13 @@ static bool guava_read(struct bloom_foreign *filter, bloom_problem problem) {
         return bloom_fail(
             problem,
             "are not a Guava filter that release %s of this extension knows: the strategy in "
-            "their first byte is %u, but known are 0 (MURMUR128_MITZ_32) and 1 "
-            "(MURMUR128_MITZ_64). Write the filter with BloomFilter.writeTo or get a newer release",
+            "their first byte is %u, but only 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64) are "
+            "known. Write the filter with BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, bytes[0]);
     if (bytes[0] == 0 && shape->layout != &bloom_layout_classic)
         return bloom_fail(
-            problem, "are a Guava filter of the older strategy MURMUR128_MITZ_32, which is read as "
-                     "format 'guava' alone. Write the filter with a current Guava");
+            problem, "are a Guava filter of the older strategy MURMUR128_MITZ_32, which only "
+                     "format 'guava' reads. Write the filter with a current Guava");
     if (bytes[0] == 0)
         shape->layout = &bloom_layout_classic32;
     return bloom_foreign_has_java_row(filter, GUAVA_HEADER_BYTES, bytes[GUAVA_AT_PROBES], problem);

@@ -201,7 +201,7 @@ static bool redis_read(struct bloom_foreign *filter, bloom_problem problem) {
         return bloom_fail(
             problem,
             "are not a filter of RedisBloom 2.2 or newer: their header says options %" PRIu32
-            ", but known are 5 and 13. Join all chunks of BF.SCANDUMP, the first one first",
+            ", but only 5 and 13 are known. Join all chunks of BF.SCANDUMP, the first one first",
             options);
     if (links != 1)
         return bloom_fail(problem,

@@ -152,7 +152,7 @@ static bool spark_read(struct bloom_foreign *filter, bloom_problem problem) {
         return bloom_fail(
             problem,
             "are not a Spark filter that release %s of this extension knows: they begin with "
-            "version %" PRIu32 ", but known are 1 and 2. Write the filter with "
+            "version %" PRIu32 ", but only 1 and 2 are known. Write the filter with "
             "BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, version);
     if (!bloom_foreign_has_header(filter, header, problem))

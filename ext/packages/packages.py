@@ -93,6 +93,7 @@ PACKAGES = {
     "crate": Package("rust", "cargo", ("crate", "checkout_test.py Crate")),
     "page": Package("web", "npm emscripten", ("WebAssembly", "web_test.py"),
                     ("the page", "page_test.py")),
+    "site": Package("site", "python3-venv", ("the site", "site_test.py")),
     "deb": Package(
         "debian",
         "gcc libsqlite3-dev python3-apsw dpkg-dev debhelper",
@@ -127,7 +128,7 @@ PACKAGES = {
     ),
 }
 # The packages whose tests need what tests/packages/fetch.sh fetches: drivers and bundlers.
-WITH_DRIVERS = ("page", "wheel", "npm")
+WITH_DRIVERS = ("page", "site", "wheel", "npm")
 DRIVERS = release.TOP / "build/drivers/ready"
 BUILDING = release.BUILD / "building"  # locked as long as `all` builds
 SKIPPED = "0 passed, 0 failed, 1 skipped"

@@ -15,6 +15,7 @@
 #: make gem            the Ruby gem
 #: make recipes        the recipes for conda and Conan
 #: make page           SQLite with bloom as WebAssembly, and the page to try it
+#: make site           the pages as a site with search; the page to try it is a tab if it is built
 #: make drivers        what the tests of packages and hosts need of PyPI and npm, once
 #: make hosts          loads the packages in other languages that are installed here
 
@@ -94,6 +95,14 @@ $(PACKAGES)/web/built: $(AMALGAMATION) \
 	$(PYTHON) ext/packages/web/build.py
 	@touch $@
 
+# The site has that page if it can be built here.
+SITE_SOURCES = $(shell find . -path './[b.]*' -prune -o \( -name '*.md' -o -name '*.svg' -o \
+    -path './sql/*.*' \) -print)
+$(PACKAGES)/site/built: $(PACKAGE_TOOLS_READY) $(RELEASE_FILES) $(wildcard ext/packages/site/*) \
+    $(SITE_SOURCES) $(if $(shell command -v emcc && command -v npm),$(PACKAGES)/web/built)
+	$(PACKAGE_PYTHON) ext/packages/site/build.py
+	@touch $@
+
 # One target for each package. packages.py knows what each needs, and says what is missing.
 amalgamation: need-amalgamation $(AMALGAMATION)
 binaries: need-binaries $(PACKAGES)/binaries/built
@@ -105,6 +114,7 @@ jar: need-jar $(PACKAGES)/java/built
 gem: need-gem $(PACKAGES)/ruby/built
 recipes: need-recipes $(PACKAGES)/recipes/built
 page: need-page $(PACKAGES)/web/built
+site: need-site $(PACKAGES)/site/built
 drivers: $(DRIVERS)
 
 need-%:
@@ -118,4 +128,5 @@ hosts: $(LIBRARY) drivers
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
 
-.PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page drivers packages hosts
+.PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page site drivers
+.PHONY: packages hosts

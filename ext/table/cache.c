@@ -451,7 +451,7 @@ static int write_draft(struct bloom_cache *cache, const struct bloom_cache_row *
     if (*handle == NULL)
         return bloom_database_write_row(database, row->id, row->bytes, row->length);
     if ((uint32_t)sqlite3_blob_bytes(*handle) != row->length)
-        return bloom_database_damaged(database, "row %lld was changed meanwhile", row->id);
+        return bloom_database_damaged(database, "row %lld was changed in the meantime", row->id);
     code = sqlite3_blob_write(*handle, row->bytes, (int)row->length, 0);
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }

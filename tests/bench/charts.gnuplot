@@ -5,11 +5,11 @@ set grid linecolor "#dddddd"
 set border 3
 set tics nomirror
 set key left top reverse Left samplen 3
-set style line 1 linecolor "#0063b1" linewidth 2 pointtype 7 pointsize 0.6
-set style line 2 linecolor "#c75000" linewidth 2 pointtype 5 pointsize 0.6
-set style line 3 linecolor "#5a8f00" linewidth 2 pointtype 9 pointsize 0.7
-set style line 4 linecolor "#0063b1" linewidth 2 dashtype 2 pointtype 6 pointsize 0.6
-set style line 5 linecolor "#555555" linewidth 2 dashtype 3
+set style line 1 linecolor "#2f7fe0" linewidth 2 pointtype 7 pointsize 0.6
+set style line 2 linecolor "#d9660a" linewidth 2 pointtype 5 pointsize 0.6
+set style line 3 linecolor "#5a9a1f" linewidth 2 pointtype 9 pointsize 0.7
+set style line 4 linecolor "#2f7fe0" linewidth 2 dashtype 2 pointtype 6 pointsize 0.6
+set style line 5 linecolor "#808080" linewidth 2 dashtype 3
 
 set output "rate_by_fill.svg"
 set title "False-positive rate as a filter for 1,000,000 keys at 1 % fills"
@@ -71,21 +71,37 @@ plot "space.csv" using 1:6 skip 1 with lines linestyle 4 title "counting", \
      "" using 1:4 skip 1 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"
 
 set output "figures.svg"
-set terminal svg size 720,260 font "sans-serif,13" background "#ffffff"
-unset title
+set terminal svg size 780,260 font "sans-serif,13" background "#ffffff"
+set label "What a filter takes, in percent of what it replaces. Shorter is better." \
+    at screen 0.01, 0.94
 unset logscale
 set key off
-set xlabel "the filter, in percent of what is in brackets"
-set ylabel ""
+unset grid
+unset border
+unset xlabel
+unset ylabel
+unset xtics
 set autoscale
 set xrange [0:100]
 set yrange [4.6:-0.6]
-set xtics 20
-set format x "%g %%"
+set ytics scale 0
 set format y "%s"
-set lmargin 52
+unset title
+set lmargin 37
+set tmargin 2.5
+set bmargin 1
 set style fill solid 1 noborder
-plot "figures.csv" using (0):0:(0):(100):($0-0.35):($0+0.35):ytic(1) skip 1 \
+plot "figures.csv" using (0):0:(0):(100):($0+0.1):($0+0.35):ytic(1) skip 1 \
          with boxxyerror linecolor "#dddddd", \
-     "" using (0):0:(0):2:($0-0.35):($0+0.35) skip 1 with boxxyerror linecolor "#0063b1", \
-     "" using ($2+1):0:(sprintf("%g %%", $2)) skip 1 with labels left
+     "" using (0):0:(0):2:($0+0.1):($0+0.35) skip 1 with boxxyerror linecolor "#2f7fe0", \
+     "" using (0):($0-0.15):(sprintf("%g %%: %s", $2, strcol(3))) skip 1 with labels left
+
+# In a dark page the charts are dark. Each is a card with its own background, because an image
+# cannot know whether the page or the system chose the colours. It needs no title, as the page that
+# shows it has one.
+dark = "rect[fill=\"#ffffff\"]{fill:#0d1117}text{fill:#e6edf3}[color=black],[stroke=black]" \
+    . "{color:#e6edf3;stroke:#e6edf3}[fill=\"rgb(221, 221, 221)\"]{fill:#30363d}" \
+    . "[stroke=\"rgb(221, 221, 221)\"],.gridline{stroke:#30363d}"
+unset output
+system("sed -i -e 's|<title>Gnuplot</title>|<style>@media (prefers-color-scheme:dark){" . dark \
+    . "}</style>|' rate_by_fill.svg cost_by_size.svg space.svg figures.svg")

@@ -2,11 +2,12 @@
 """The one reader of the pages: each block of every Markdown file is run, or it is said why not.
 
 RUN names the test for each file and language, so that a block in a new place is run or explained.
-Here run the blocks marked `sql` and `text` of README.md, sql/REFERENCE.md, sql/TROUBLE.md and
+Here run the blocks marked `sql` and `text` of README.md, sql/*.md except sql/README.md, and
 ext/*.md. Here, too, the functions, options, commands and fields of sql/REFERENCE.md are compared
 with those that exist, and figures with what is computed, or with tests/bench/results. Links and
 make commands of all pages must lead somewhere.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -18,12 +19,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from xml.etree import ElementTree
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-INDENTED = re.compile(r"^(?:|#.*)\n((?:(?: {4}|\t).*\n)+)", re.MULTILINE)
+INDENTED = re.compile(r"^(?:|#.*)\n((?:(?: {4}|\t)(?!- ).*\n)+)", re.MULTILINE)
 SKIPPED = {"build", ".git", "node_modules", "target"}
 SEPARATOR = "-- next example --"
+SVG = "{http://www.w3.org/2000/svg}"
 
 # A block marked text is what the one before it prints, or is read by the test named. Names are of
 # files in tests/; words with a blank say why no test runs a block.
@@ -42,7 +45,7 @@ RUN = {
         "swift": "needs Xcode", "dart": "needs Flutter", "tsx": "needs React Native",
         "csharp": "needs .NET"},
     "ext/FORMAT-layouts.md": {"sql": HERE, "text": FORMATS},
-    "ext/FORMAT-tables.md": {"sql": FORMATS, "text": FORMATS},
+    "ext/FORMAT-tables.md": {"sql": FORMATS},
     "ext/URLS.md": {"sql": HERE, "text": "documentation/urls_test.py"},
     "ext/packages/README.md": {"sh": HERE, "c": "build/build_test.py", "cmake": PACKAGES},
     "ext/packages/amalgamation/README-filter.md": {"indented": PACKAGES},
@@ -54,6 +57,7 @@ RUN = {
     "ext/packages/rust/README.md": {"rust": PACKAGES, "sh": PACKAGES},
     "ext/packages/ruby/README.md": {"ruby": PACKAGES, "yaml": "is read by Rails"},
     "ext/packages/web/README.md": {"js": PACKAGES, "c": PACKAGES, "sh": PACKAGES},
+    "sql/QUESTIONS.md": {"sql": HERE, "text": HERE, "python": HERE},
     "sql/README.md": {"go": PROGRAMS, "java": PROGRAMS, "python": PROGRAMS, "sh": PROGRAMS,
                       "text": PROGRAMS},
     "sql/REFERENCE.md": {"sql": HERE, "text": HERE},
@@ -171,6 +175,30 @@ class Blocks(unittest.TestCase):
                          {"sql/TROUBLE.md": 2, "sql/shards.sql": 1})
 
 
+class Pictures(unittest.TestCase):
+    def test_each_is_shown_and_has_words_and_colours_for_the_dark(self):
+        shown = {(TOP / name).parent.joinpath(link).resolve() for name, text in pages()
+                 for link in re.findall(r"!\[[^\]]+\]\((\S+\.svg)\)", text)}
+        drawn = {path for folder in ("ext", "sql") for path in (TOP / folder).glob("*.svg")}
+        self.assertEqual(drawn - shown, set())
+        self.assertGreaterEqual(len(shown), 7)
+        for path in shown:
+            with self.subTest(path=path):
+                picture = ElementTree.parse(path).getroot()
+                self.assertIn("prefers-color-scheme:dark", picture.findtext(f"{SVG}style"))
+                self.assertNotEqual(picture.findtext(f"{SVG}title"), "Gnuplot")
+
+    def test_the_keys_of_the_drawn_url(self):
+        texts = [(text.get("class"), text.text) for text in
+                 ElementTree.parse(TOP / "ext/URLS-keys.svg").iter(f"{SVG}text")]
+        (url,), (canonical,), keys = ([text for kind, text in texts if kind == f"mono {wanted}"]
+                                      for wanted in ("url", "canonical", "key"))
+        with contextlib.closing(connect()) as connection:
+            self.assertEqual(connection.execute("SELECT key FROM bloom_url_keys(?)", [url])
+                             .fetchall(), [(key,) for key in keys])
+            self.assertEqual(canonical, keys[0])
+
+
 class Examples(unittest.TestCase):
     """The blocks of a page share one database, in order, as a reader would type them."""
 
@@ -199,13 +227,14 @@ class Examples(unittest.TestCase):
 
 
 class Trouble(unittest.TestCase):
-    """Each section in an empty database, with the extension loaded, but where the section itself
-    loads it. A row is printed as the shell does, an error behind `error: `; an indented line of
-    what is printed goes on with the line before it. The heading of a section is a message that it
-    prints, or begins with a capital letter."""
+    """Each section of TROUBLE and QUESTIONS in an empty database, with the extension loaded, but
+    where the section itself loads it. A row is printed as the shell does, an error behind `error:
+    `; an indented line of what is printed goes on with the line before it. The heading of a section
+    is a message that it prints, or begins with a capital letter."""
 
     def test_each_section_prints_what_it_says(self):
-        sections = re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", page("sql/TROUBLE.md"),
+        sections = re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)",
+                              page("sql/TROUBLE.md") + page("sql/QUESTIONS.md"),
                               re.MULTILINE | re.DOTALL)
         for heading, section in sections:
             said = ""
@@ -427,7 +456,7 @@ class Figures(WithExtension):
         self.assertGreaterEqual(len(rows), 4)
         for row in rows:
             self.assertIn(f"| {row[0]} | {row[1]} | {row[2].split(', ')[-1]}", results)
-        measured, = re.findall(r"## Rows of another table\n(.*?)\n#",
+        measured, = re.findall(r"## Rows of another table\n(.*?)(?:\n#|\Z)",
                                page("tests/bench/results/others.md"), re.DOTALL)
         self.assertEqual(re.findall(r" ([\d,]+) ", self.said(r"\| way \| ns a row \|(.*?) - ")),
                          re.findall(r" ([\d,]+) ", measured))

@@ -52,8 +52,9 @@ class Newcomer:
             subprocess.run(["cp", "-a", bare, cls.root], check=True)
         subprocess.run(["git", "clone", "-q", TOP, cls.root / "root/bloom"], check=True)
         shutil.copy("/etc/resolv.conf", cls.root / "etc/resolv.conf")
-        subprocess.run(["mount", "-t", "proc", "proc", cls.root / "proc"], check=False)
-        cls.addClassCleanup(subprocess.run, ["umount", cls.root / "proc"], check=False)
+        for system, place in (("proc", "proc"), ("devpts", "dev/pts")):
+            subprocess.run(["mount", "-t", system, system, cls.root / place], check=False)
+            cls.addClassCleanup(subprocess.run, ["umount", cls.root / place], check=False)
 
     def type(self, *command, text):
         environment = {"HOME": "/root", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "dumb",
@@ -66,7 +67,7 @@ class Newcomer:
         blocks = BLOCK.findall(README)
         script, = [text for language, text in blocks if language == "sh"]
         setup, test = script.split("&& make demo\n")
-        own, test = test.split("# 2 minutes")
+        own, test = test.split("# 3 minutes")
         self.succeeds(self.type("sh", "-e", text=setup + "&& make\n"))
         demo = self.succeeds(self.type("make", "demo", text=""))
         self.assertRegex(demo, r"missed by the filter +0 visits")
@@ -89,9 +90,10 @@ class Newcomer:
         program, = [text for language, text in blocks if language == "python"]
         self.assertEqual(self.succeeds(self.type("python3", "-", text=program)), "1\n1\n0\n")
         tests = self.succeeds(self.type("sh", "-e", text="#" + test))
-        self.assertRegex(tests, r"\d{4,} passed, 0 failed, \d+ skipped")
-        self.assertNotIn("apt-get install", tests)
-        self.assertIn("skipped: pkg-config is not installed", tests)
+        passed, skipped = re.search(r"\n(\d+) passed, 0 failed, (\d+) skipped\n", tests).groups()
+        self.assertGreater(int(passed), 4000)
+        self.assertLessEqual(int(skipped), 10)
+        self.assertNotRegex(tests, "skipped: .* is not installed")
         self.succeeds(self.type("make", "install", text=""))
         path = re.search(r"`(/\S+)`, after `make install` as root", README)[1]
         loads = f".load {path}\nSELECT bloom_version();\n"

@@ -33,10 +33,10 @@ def by_ada(urls):
 
 def by_whatwg(urls):
     folder = BUILD / "whatwg-url"
-    if shutil.which("node") is None:
-        raise Missing("node is not installed")
     if not (folder / "node_modules" / "whatwg-url").exists():
         raise Missing("whatwg-url is missing: make fetch")
+    if shutil.which("node") is None:
+        raise Missing("node is not installed")
     script = (f"const {{ URL }} = require({json.dumps(str(folder / 'node_modules/whatwg-url'))});"
               "const urls = JSON.parse(require('fs').readFileSync(0, 'utf8'));"
               f"{HREF} process.stdout.write(JSON.stringify(urls.map(href)));")

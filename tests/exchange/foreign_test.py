@@ -422,16 +422,16 @@ def refusals(layout, good, release):
         "classic": lambda: [
             OF_JAVA,
             (f"are not a Guava filter that release {release} of this extension knows: the strategy "
-             "in their first byte is 2, but known are 0 (MURMUR128_MITZ_32) and 1 "
-             "(MURMUR128_MITZ_64). Write the filter with BloomFilter.writeTo or get a newer "
-             "release", changed(good, 0, "B", 2))],
+             "in their first byte is 2, but only 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64) "
+             "are known. Write the filter with BloomFilter.writeTo or get a newer release",
+             changed(good, 0, "B", 2))],
         "classic-utf16": lambda: [
-            ("are a Guava filter of the older strategy MURMUR128_MITZ_32, which is read as format "
-             "'guava' alone. Write the filter with a current Guava", b"\0" + good[1:])],
+            ("are a Guava filter of the older strategy MURMUR128_MITZ_32, which only format "
+             "'guava' reads. Write the filter with a current Guava", b"\0" + good[1:])],
         "spark1": lambda: [
             OF_JAVA,
             *((f"are not a Spark filter that release {release} of this extension knows: they begin "
-               f"with version {version}, but known are 1 and 2. Write the filter with "
+               f"with version {version}, but only 1 and 2 are known. Write the filter with "
                "BloomFilter.writeTo or get a newer release", changed(good, 0, ">I", version))
               for version in (0, 3, 2**31))],
         "spark2": lambda: [
@@ -462,7 +462,7 @@ def refusals(layout, good, release):
                "keys with BF.RESERVE, so that there is one", changed(good, 8, "<I", links))
               for links in (0, 2)),
             *((f"are not a filter of RedisBloom 2.2 or newer: their header says options {options}, "
-               "but known are 5 and 13. Join all chunks of BF.SCANDUMP, the first one first",
+               "but only 5 and 13 are known. Join all chunks of BF.SCANDUMP, the first one first",
                changed(good, 12, "<I", options)) for options in (1, 4, 7, 12, 15))],
     }.get(layout, list)()
 

@@ -29,7 +29,7 @@ NEEDS = {"Guava": ["javac"], "Spark": ["mvn", "javac"], "DCSO bloom and hashlook
 
 def sections():
     text = (TOP / "sql/README.md").read_text(encoding="utf-8")
-    parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
+    parts = re.split(r"^### (.*)\n", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2]))
 
 

@@ -135,7 +135,7 @@ class Scripts(unittest.TestCase):
         printed = run(sys.executable, "tests/runner/sqllogictest.py", "--load", "./bloom.so",
                       "tests/sql", timeout=LONG, env={"LD_PRELOAD": str(self.library)})
         self.assertRegex(printed, r"^SQLite 3\.31\.1, ")
-        self.assertRegex(printed, r"\n\d{4,} passed, 0 failed, \d+ skipped\n$")
+        self.assertRegex(printed, r"\n\d{4,} passed, 0 failed\n$")
 
 
 if __name__ == "__main__":
