@@ -182,7 +182,8 @@ struct sqlite3_module {
     P(result_error_code, (sqlite3_context *c, int e), (c, e)) U(randomness, 1) \
     P(randomness, (int n, void *v), (n, v)) \
     F(sqlite3 *, context_db_handle, (sqlite3_context *c), (c)) U(limit, 1) \
-    F(int, limit, (sqlite3 *d, int i, int n), (d, i, n)) U(create_function_v2, 10) \
+    F(int, limit, (sqlite3 *d, int i, int n), (d, i, n)) \
+    F(sqlite3_stmt *, next_stmt, (sqlite3 *d, sqlite3_stmt *s), (d, s)) U(create_function_v2, 9) \
     F(int, create_function_v2, (sqlite3 *d, const char *n, int a, int t, void *v, \
       sqlite3_step_type x, sqlite3_step_type s, sqlite3_final_type z, \
       sqlite3_destructor_type f), (d, n, a, t, v, x, s, z, f)) U(db_status, 2) \
@@ -191,7 +192,7 @@ struct sqlite3_module {
     F(int, blob_reopen, (sqlite3_blob *b, sqlite3_int64 r), (b, r)) \
     V(int, vtab_config, vtab_config, (sqlite3 *, int, ...)) \
     F(int, vtab_on_conflict, (sqlite3 *d), (d)) U(errstr, 4) \
-    F(const char *, errstr, (int e), (e)) U(stmt_readonly, 1) \
+    F(const char *, errstr, (int e), (e)) F(int, stmt_busy, (sqlite3_stmt *s), (s)) \
     F(int, stmt_readonly, (sqlite3_stmt *s), (s)) \
     F(int, stricmp, (const char *a, const char *b), (a, b)) U(auto_extension, 5) \
     F(int, auto_extension, (void (*f)(void)), (f)) U(malloc64, 4) \
