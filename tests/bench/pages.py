@@ -4,7 +4,7 @@ to the WAL and time, for each key.
 
     pages.py FOLDER [KEYS]
 
-The table is made for KEYS keys (10^7) at 1 % and half full, in a file of its own in FOLDER, with WAL
+The table is made for KEYS keys (10^7) at 1 %, half full, in a file of its own in FOLDER, with WAL
 and synchronous=NORMAL. New keys come in commits of 1, 100 and 1,000. A join looks 100,000 keys up.
 Medians of three rounds; the sizes come in turn.
 """
