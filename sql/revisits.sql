@@ -6,6 +6,7 @@
 .bail on
 .load ./bloom
 .mode column
+-- In a file of your own first say PRAGMA page_size = 1024, because each commit writes whole pages.
 
 -- Seven generations of a day. capacity is the number of visits of a day. When the eighth day
 -- begins, the first one is forgotten.
