@@ -165,9 +165,9 @@ static bool guava_read(struct bloom_foreign *filter, bloom_problem problem) {
             "known. Write the filter with BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, bytes[0]);
     if (bytes[0] == 0 && shape->layout != &bloom_layout_classic)
-        return bloom_fail(
-            problem, "are a Guava filter of the older strategy MURMUR128_MITZ_32, which only "
-                     "format 'guava' reads. Write the filter with a current Guava");
+        return bloom_fail(problem,
+                          "are a Guava filter of the older strategy MURMUR128_MITZ_32, which only "
+                          "format 'guava' reads. Write the filter with a current Guava");
     if (bytes[0] == 0)
         shape->layout = &bloom_layout_classic32;
     return bloom_foreign_has_java_row(filter, GUAVA_HEADER_BYTES, bytes[GUAVA_AT_PROBES], problem);
