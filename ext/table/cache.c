@@ -494,10 +494,17 @@ int bloom_cache_write(struct bloom_cache *cache) {
 
 /* Transactions */
 
+static void begin_epoch(struct bloom_cache *cache) {
+    if (cache->changes_made > 0)
+        cache->changes_before = cache->changes_made;
+    cache->changes_made = 0;
+    cache->epoch++;
+}
+
 void bloom_cache_forget(struct bloom_cache *cache) {
     clear_drafts(cache);
     cache->has_written = false;
-    cache->epoch++;
+    begin_epoch(cache);
 }
 
 /* How many rows the connection has changed, but for those that filter tables change. */
@@ -550,7 +557,7 @@ int bloom_cache_savepoint(struct bloom_cache *cache, int depth) {
 }
 
 static void forget_all_but_drafts(struct bloom_cache *cache) {
-    cache->epoch++;
+    begin_epoch(cache);
     for (size_t i = 0; i < cache->draft_count; i++)
         cache->drafts[i]->entry->state = cache->epoch << 2 | BLOOM_KEPT;
 }

@@ -56,6 +56,8 @@ struct bloom_cache {
     int depth;                        /* of the savepoint after which all drafts were made */
     bool is_outside;                  /* of other statements that write, since a savepoint */
     uint64_t epoch;                   /* what is known of another epoch is void */
+    uint64_t changes_made;            /* since everything was forgotten, and */
+    uint64_t changes_before;          /* between the last two times */
     uint64_t limit;                   /* of memory, for this table's database */
     uint32_t newest;                  /* generation, */
     uint64_t newest_epoch;            /* known in that epoch */

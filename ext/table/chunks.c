@@ -353,12 +353,13 @@ static int read_change(struct bloom_chunks *chunks, uint8_t *room, struct bloom_
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(chunks->database, code);
 }
 
-/* Opens a row that is not in memory. It is kept if it was used before and there is room. */
+/* Opens a row that is not in memory. It is kept if there is room and if it was used before, or if the
+ * last transaction changed more keys than there are chunks, so that it will be used again. */
 static int open_row(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
                     enum bloom_known known, struct bloom_change *change) {
     uint8_t *room = NULL;
     int code = SQLITE_OK;
-    if (known == BLOOM_SEEN)
+    if (known == BLOOM_SEEN || chunks->cache->changes_before > key->chunks)
         code = bloom_cache_room(chunks->cache, key, true, &room);
     if (code == SQLITE_OK)
         code = open_chunk(chunks, &change->place, true, &change->handle);
@@ -450,6 +451,7 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) 
     if (code == SQLITE_OK && !change->is_kept) /* a new row, or one that counted as zeros */
         code = bloom_cache_note(chunks->cache, &key, true);
     chunks->cache->has_written = chunks->cache->has_written || code == SQLITE_OK;
+    chunks->cache->changes_made++;
     return bloom_change_close(change, code);
 }
 
