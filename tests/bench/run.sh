@@ -1,10 +1,10 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, sql_bench.py, others.py, scrapy_bench.py, table.c and generations.py.
+# floor.c, sql_bench.py, others.py, scrapy_bench.py, table.c, pages.py and generations.py.
 #
-#     sh tests/bench/run.sh [floor] [sql] [others] [scrapy] [table] [generations] [figures]
-#                           [charts] [billion]
+#     sh tests/bench/run.sh [floor] [sql] [others] [scrapy] [table] [pages] [generations]
+#                           [figures] [charts] [billion]
 #
 # Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
 #
@@ -28,7 +28,7 @@ BUILD=build/bench
 PEERS_OF_PYPI="rbloom fastbloom-rs adblock duckdb lmdb numpy"
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor sql others scrapy table generations figures charts
+[ $# -gt 0 ] || set -- floor sql others scrapy table pages generations figures charts
 
 # need COMMAND PACKAGE: ends with the name of the package when the command fails.
 need() {
@@ -114,6 +114,13 @@ transaction. `commit`: an INSERT in a transaction of its own.
 LEGEND
             $ALONE $BUILD/table "./$LIBRARY" $BUILD 1e8
         } | tee $RESULTS/table.md
+        ;;
+    pages)
+        {
+            begin_page "Small commits and the size of pages" pages.py
+            echo
+            $ALONE "$PYTHON" $BENCH/pages.py $BUILD
+        } | tee $RESULTS/pages.md
         ;;
     generations)
         {
