@@ -14,6 +14,7 @@ from report import read_csv, table, write_csv, write_lines
 PAGES = [
     ("sql-3.40.1.md", "checking, building and sizes in SQL, beside an exact index"),
     ("table.md", "filter tables: check, join, INSERT, DELETE, commit, by size"),
+    ("pages.md", "small commits of a filter table, by the size of pages"),
     ("chunks.md", "filter tables before and after a redesign; file and WAL sizes; by hand"),
     ("scrapy.md", "Scrapy's dupefilter and queue, beside ours"),
     ("others.md", "lists, programs, scans and look-ups, beside what people use for them"),
@@ -67,7 +68,7 @@ def main(results):
         ("building from a Python list, per URL", number(others["sqlite_bloom.build(urls)"]),
          number(others["rbloom, update"]), "rbloom, in memory"),
         ("checking one key a call, from Python", number(others["filter table"]),
-         number(others["LMDB"]), "LMDB")]
+         number(others["rbloom"]), "rbloom, in memory")]
     if "libfilter" in floor:
         ahead.append(("checking one of 100 million keys, in C", floor["blocked"],
                       floor["libfilter"], "libfilter"))
