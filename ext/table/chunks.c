@@ -353,8 +353,8 @@ static int read_change(struct bloom_chunks *chunks, uint8_t *room, struct bloom_
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(chunks->database, code);
 }
 
-/* Opens a row that is not in memory. It is kept if there is room and if it was used before, or if the
- * last transaction changed more keys than there are chunks, so that it will be used again. */
+/* Opens a row that is not in memory. It is kept if there is room and if it was used before, or if
+ * the last transaction changed more keys than there are chunks, so that it will be used again. */
 static int open_row(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
                     enum bloom_known known, struct bloom_change *change) {
     uint8_t *room = NULL;

@@ -129,8 +129,8 @@ bool bloom_database_exists(struct bloom_database *database);
 /* Returns the bytes of the page cache that the database may have, or 0 if it does not say. */
 uint64_t bloom_database_cache_bytes(struct bloom_database *database);
 
-/* Switches PRAGMA query_only off; false if it is not on, or stays on. Without memory to switch it on
- * again it stays off. */
+/* Switches PRAGMA query_only off; false if it is not on, or stays on. Without memory to switch it
+ * on again it stays off. */
 bool bloom_database_end_query_only(struct bloom_database *database);
 void bloom_database_begin_query_only(struct bloom_database *database);
 

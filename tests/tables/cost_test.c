@@ -226,9 +226,9 @@ static void measure(const struct operation *operation, unsigned units, unsigned 
     remove_file(path);
 }
 
-/* Blocks may differ by 1 %, because bloom_agg has a random seed, and by 8 for each statement that is
- * prepared, because the first change in a transaction looks whether another one writes. Allocations
- * may by 10, for the larger schema. */
+/* Blocks may differ by 1 %, because bloom_agg has a random seed, and by 8 for each statement that
+ * is prepared, because the first change in a transaction looks whether another one writes.
+ * Allocations may by 10, for the larger schema. */
 static bool as_beside_few(enum counter counter, uint64_t few, uint64_t many) {
     const uint64_t room = counter == BLOCKS        ? few / 100 + 8 * OTHERS
                           : counter == ALLOCATIONS ? 10
