@@ -6,8 +6,8 @@
 
 #include <assert.h>
 
-/* Long work is done in stretches of so many bytes, a whole number of blocks of any layout. A build
- * may set it. */
+/* Long work is done in stretches of this many bytes, a whole number of blocks of any layout. A
+ * build may set it. */
 #ifndef BLOOM_SQL_STRETCH
 #define BLOOM_SQL_STRETCH (4 << 20)
 #endif

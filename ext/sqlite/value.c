@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* From so many bytes on, memory is in pages of 2 MB, because it is read at random places. Linux
+/* From this size on, memory is in pages of 2 MB, because it is read at random places. Linux
  * gives such pages where it is asked to. A build may set it, to 2 MiB or more. */
 #ifndef BLOOM_HUGE_PAGES_FROM
 #define BLOOM_HUGE_PAGES_FROM (32 << 20)

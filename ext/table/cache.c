@@ -26,7 +26,7 @@
 #define BLOOM_CACHE_LOOKUPS 4096
 #endif
 
-/* The indexes of all tables may take a share of the limit, and each of them so many bytes in any
+/* The indexes of all tables may take a share of the limit. An index of this size is made in any
  * case. */
 #ifndef BLOOM_CACHE_INDEX_BYTES
 #define BLOOM_CACHE_INDEX_BYTES 4096
@@ -59,7 +59,7 @@ struct bloom_cache_row {
     uint8_t bytes[];
 };
 
-/* The largest limit of the caches is that of all. */
+/* The largest limit of a cache counts for all caches. */
 static void set_limit(struct bloom_caches *caches) {
     caches->limit = 0;
     for (const struct bloom_cache *cache = caches->first; cache != NULL; cache = cache->next)
@@ -507,7 +507,7 @@ void bloom_cache_forget(struct bloom_cache *cache) {
     begin_epoch(cache);
 }
 
-/* How many rows the connection has changed, but for those that filter tables change. */
+/* Returns the number of rows that the connection has changed, except those of filter tables. */
 static int foreign_changes(const struct bloom_cache *cache) {
     return sqlite3_total_changes(cache->database.connection) - cache->database.owner->table_changes;
 }

@@ -12,8 +12,8 @@ enum {
     CHUNK_BITS = 40   /* of an id: the number of the chunk in its layer, counted from 1 */
 };
 
-/* Limits, which a build may set. So many rows a query reads by statement before it opens the
- * reader. */
+/* Limits, which a build may set. The number of rows that a query reads by statement before it opens
+ * the reader. */
 #ifndef BLOOM_READS_BEFORE_READER
 #define BLOOM_READS_BEFORE_READER 4
 #endif

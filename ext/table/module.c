@@ -312,7 +312,7 @@ static void revive(struct table *table) {
     table->revivals++;
 }
 
-/* A cursor that was open when its table vanished ends as that of an ordinary table does. */
+/* A cursor that was open when its table vanished ends as a cursor of an ordinary table does. */
 static int enter_cursor(const struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
     return table->incarnation == table->cache->incarnation && cursor->revivals == table->revivals
