@@ -25,7 +25,8 @@ INSERT INTO links
           UNION ALL SELECT 3, '//site%%2eexample/page/%d#top');
 CREATE INDEX links_source ON links(source);
 
--- A URL is queued unless it was met before, in any spelling. That of mailto: and the like is NULL.
+-- A URL is queued unless it was met before, in any spelling. bloom_url returns NULL for mailto: and
+-- the like.
 CREATE VIEW found AS SELECT target AS url FROM links;
 CREATE TRIGGER found_insert INSTEAD OF INSERT ON found WHEN bloom_url(NEW.url) NOT NULL
   AND NOT EXISTS (SELECT 1 FROM met WHERE key = bloom_url(NEW.url)) BEGIN

@@ -108,8 +108,7 @@ const uint8_t *bloom_cache_find_draft(const struct bloom_cache *cache,
 int bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists);
 
 /* Makes room for the whole row of a chunk, which is not known until bloom_cache_keep says that the
- * row is in it. *row is NULL when there is none. Only for a change are drafts written to make it.
- */
+ * row is in it. Without room *row is NULL. Drafts are written to make room only for a change. */
 int bloom_cache_room(struct bloom_cache *cache, const struct bloom_cache_key *key, bool changes,
                      uint8_t **row);
 void bloom_cache_keep(struct bloom_cache *cache, const struct bloom_cache_key *key);

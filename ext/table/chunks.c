@@ -374,7 +374,7 @@ static int open_row(struct bloom_chunks *chunks, const struct bloom_cache_key *k
     return code;
 }
 
-/* Opens the row of the place, from memory if it is there; change->row is NULL if there is none. */
+/* Opens the row of the place, from memory if it is there. Without a row change->row is NULL. */
 static int open_known(struct bloom_chunks *chunks, struct bloom_change *change) {
     const struct bloom_cache_key key = cache_key(chunks, &change->place);
     uint8_t *kept;

@@ -196,8 +196,8 @@ static int check_ids(struct bloom_database *database, bool *is_table) {
                : SQLITE_OK;
 }
 
-/* Prepares a statement and binds its first parameter. Until it ends, the connection's limit of the
- * length of values is that of a row, because it may be lower. */
+/* Prepares a statement and binds its first parameter. Until the statement ends, the connection
+ * allows values as long as a row, because its own limit may be lower. */
 static int begin_statement(struct bloom_database *database, enum bloom_statement which,
                            sqlite3_int64 first) {
     enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };

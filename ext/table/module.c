@@ -42,8 +42,9 @@ struct table {
     struct bloom_database *database; /* of the cache */
     uint64_t incarnation;            /* of the cache, when a statement began */
     unsigned revivals;               /* times that it was another one then */
-    bool is_named;                   /* in a transaction that has not committed yet, if the */
-                                     /* database still has the cache's named_version */
+    /* It got its name in a transaction, which has not committed yet if the database still has the
+     * cache's named_version. */
+    bool is_named;
     struct bloom_chunks chunks;
     bool is_configured; /* row 0 was read */
     enum bloom_key_type key_type;

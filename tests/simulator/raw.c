@@ -98,7 +98,7 @@ static void digest_row(uint64_t *digest, sqlite3_int64 id, const void *bytes, si
 }
 
 /* The cache of a table, whose drafts count as written. Looking there changes nothing, whereas a
- * savepoint would write them. NULL where there is none. */
+ * savepoint would write them. */
 static struct bloom_cache *cache_of(sqlite3 *database, const char *schema, const char *name) {
     struct bloom_connection *connection = bloom_connection_open(database);
     struct bloom_cache *cache = NULL;

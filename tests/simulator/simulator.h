@@ -262,10 +262,10 @@ struct raw {
  */
 bool raw_read(struct connection *connection, unsigned schema, unsigned slot, struct raw *raw);
 
-/* The same, and it must be what the model says. */
 /* Writes what filter tables keep in memory. */
 void write_drafts(const struct connection *connection);
 
+/* The same as raw_read, and it must be what the model says. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned slot, struct raw *raw);
 
 void raw_copy(struct raw *copy, const struct raw *raw);
