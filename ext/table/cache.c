@@ -193,9 +193,8 @@ static bool is_in_write_transaction(const struct bloom_cache *cache) {
 }
 
 static bool is_writing(const struct bloom_cache *cache) {
-    return cache->writes ||
-           (knows_transactions() ? is_in_write_transaction(cache)
-                                 : !sqlite3_get_autocommit(cache->database.connection));
+    return knows_transactions() ? is_in_write_transaction(cache)
+                                : !sqlite3_get_autocommit(cache->database.connection);
 }
 
 unsigned bloom_cache_version(const struct bloom_cache *cache) {
@@ -233,17 +232,20 @@ static bool is_void(const struct bloom_cache_row *row) {
     return row->entry->state >> 2 != row->cache->epoch;
 }
 
+static bool fits(const struct bloom_caches *caches, uint64_t bytes) {
+    return caches->bytes + bytes <= caches->limit;
+}
+
 /* Removes rows that were not used for `age` look-ups, until there is room for that many bytes more,
  * or the hand has gone that many steps. Drafts are written first, if that is allowed, and otherwise
  * stay. */
 static int make_room(struct bloom_cache *cache, uint64_t bytes, uint64_t steps, uint64_t age,
-                     bool changes, bool *made) {
+                     bool changes) {
     struct bloom_caches *caches = cache->shared;
     int code = SQLITE_OK;
-    *made = caches->bytes + bytes <= caches->limit;
-    if (!*made)
+    if (!fits(caches, bytes))
         ask_limit(cache);
-    for (; steps > 0 && caches->hand != NULL && caches->bytes + bytes > caches->limit; steps--) {
+    for (; steps > 0 && caches->hand != NULL && !fits(caches, bytes); steps--) {
         struct bloom_cache_row *row = caches->hand;
         caches->hand = row->next;
         if (!is_void(row) && caches->time - row->used <= age)
@@ -255,7 +257,6 @@ static int make_room(struct bloom_cache *cache, uint64_t bytes, uint64_t steps, 
         if (!row->is_draft)
             free_row(caches, row);
     }
-    *made = caches->bytes + bytes <= caches->limit;
     return code;
 }
 
@@ -264,56 +265,46 @@ static bool index_fits(const struct bloom_caches *caches, uint64_t bytes) {
            INDEX_SHARE * (caches->index_bytes + bytes) <= caches->limit;
 }
 
-/* Makes the array that has that number. Returns SQLITE_NOMEM, or SQLITE_OK although it is too large
- * for the limit and has no entries. */
-static int make_array(struct bloom_cache *cache, unsigned array, uint64_t chunks) {
+/* Makes the array that has that number, unless it is too large for the limit or there is no memory:
+ * what is not kept is read again. */
+static void make_array(struct bloom_cache *cache, unsigned array, uint64_t chunks) {
     struct bloom_caches *caches = cache->shared;
     const uint64_t bytes = chunks * sizeof(struct entry);
-    bool made;
     if (array >= cache->array_count) {
         struct bloom_cache_array *larger =
             sqlite3_realloc64(cache->arrays, (array + 1) * (sqlite3_uint64)sizeof *larger);
         if (larger == NULL)
-            return SQLITE_NOMEM;
+            return;
         memset(larger + cache->array_count, 0, (array + 1 - cache->array_count) * sizeof *larger);
         cache->arrays = larger;
         cache->array_count = array + 1;
     }
-    if (cache->arrays[array].count > 0) { /* of an earlier table of this name */
-        int code = bloom_cache_write(cache);
-        if (code != SQLITE_OK)
-            return code;
+    if (cache->draft_count == 0) /* it may be of an earlier table of this name */
         free_array(caches, &cache->arrays[array]);
-    }
     if (!index_fits(caches, bytes))
         ask_limit(cache);
-    if (!index_fits(caches, bytes))
-        return SQLITE_OK;
-    int code = make_room(cache, bytes, caches->rows, 0, false, &made);
-    if (code != SQLITE_OK)
-        return code;
+    if (!index_fits(caches, bytes) || cache->arrays[array].entries != NULL)
+        return;
+    make_room(cache, bytes, caches->rows, 0, false);
     struct entry *entries = sqlite3_malloc64(bytes);
     if (entries == NULL)
-        return SQLITE_NOMEM;
+        return;
     caches->bytes += bytes;
     caches->index_bytes += bytes;
     memset(entries, 0, (size_t)bytes);
     cache->arrays[array] = (struct bloom_cache_array){entries, chunks};
-    return SQLITE_OK;
 }
 
-/* Sets *entry to what is known of a chunk; NULL when there is no place for it. */
-static int find_entry(struct bloom_cache *cache, const struct bloom_cache_key *key,
-                      struct entry **entry) {
-    int code = SQLITE_OK;
-    *entry = NULL;
-    if (!cache->usable)
-        return code;
-    if (key->array >= cache->array_count || cache->arrays[key->array].count != key->chunks)
-        code = make_array(cache, key->array, key->chunks);
-    if (code == SQLITE_OK && cache->arrays[key->array].entries != NULL)
-        *entry = &cache->arrays[key->array].entries[key->chunk];
-    return code;
+static bool has_array(const struct bloom_cache *cache, const struct bloom_cache_key *key) {
+    return key->array < cache->array_count && cache->arrays[key->array].count == key->chunks;
+}
+
+/* What is known of a chunk; NULL when there is no place for it. */
+static struct entry *find_entry(struct bloom_cache *cache, const struct bloom_cache_key *key) {
+    if (cache->usable && !has_array(cache, key))
+        make_array(cache, key->array, key->chunks);
+    return cache->usable && has_array(cache, key) ? &cache->arrays[key->array].entries[key->chunk]
+                                                  : NULL;
 }
 
 /* Rows */
@@ -343,22 +334,19 @@ const uint8_t *bloom_cache_find_draft(const struct bloom_cache *cache,
     return row != NULL && row->is_draft && row->length == key->length ? row->bytes : NULL;
 }
 
-int bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists) {
-    struct entry *entry;
-    int code = find_entry(cache, key, &entry);
+void bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists) {
+    struct entry *entry = find_entry(cache, key);
     if (entry != NULL && (exists || bloom_cache_may_keep(cache)))
         entry->state = cache->epoch << 2 | (exists ? BLOOM_SEEN : BLOOM_ABSENT);
-    return code;
 }
 
 int bloom_cache_room(struct bloom_cache *cache, const struct bloom_cache_key *key, bool changes,
                      uint8_t **row) {
     struct bloom_caches *caches = cache->shared;
-    struct entry *entry;
-    bool made = false;
+    struct entry *entry = find_entry(cache, key);
+    int code = SQLITE_OK;
     *row = NULL;
-    int code = find_entry(cache, key, &entry);
-    if (code != SQLITE_OK || entry == NULL || !bloom_cache_may_keep(cache))
+    if (entry == NULL || !bloom_cache_may_keep(cache))
         return code;
     caches->time++; /* also a table that is never kept ages the others */
     const uint64_t bytes = sizeof *entry->row + key->length;
@@ -368,13 +356,11 @@ int bloom_cache_room(struct bloom_cache *cache, const struct bloom_cache_key *ke
         free_row(caches, entry->row);
     }
     if (entry->row == NULL) {
-        code = make_room(cache, bytes, BLOOM_CACHE_STEPS, BLOOM_CACHE_AGE * caches->rows, changes,
-                         &made);
-        if (code != SQLITE_OK || !made)
-            return code;
-        struct bloom_cache_row *made_row = sqlite3_malloc64(bytes);
+        code = make_room(cache, bytes, BLOOM_CACHE_STEPS, BLOOM_CACHE_AGE * caches->rows, changes);
+        struct bloom_cache_row *made_row =
+            code == SQLITE_OK && fits(caches, bytes) ? sqlite3_malloc64(bytes) : NULL;
         if (made_row == NULL)
-            return SQLITE_NOMEM;
+            return code;
         struct bloom_cache_row *hand = caches->hand != NULL ? caches->hand : made_row;
         *made_row = (struct bloom_cache_row){
             .next = hand, .cache = cache, .entry = entry, .id = key->id, .length = key->length};
@@ -413,19 +399,20 @@ static bool is_outside_of_statements(struct bloom_cache *cache) {
     return cache->is_outside;
 }
 
-int bloom_cache_may_draft(struct bloom_cache *cache, bool *may) {
-    *may = cache->writes && cache->has_written && knows_transactions() &&
-           is_outside_of_statements(cache);
-    if (!*may || cache->draft_count < cache->draft_room)
-        return SQLITE_OK;
+bool bloom_cache_may_draft(struct bloom_cache *cache) {
+    if (!cache->writes || !cache->has_written || !knows_transactions() ||
+        !is_outside_of_statements(cache))
+        return false;
+    if (cache->draft_count < cache->draft_room)
+        return true;
     const size_t room = cache->draft_room > 0 ? 2 * cache->draft_room : BLOOM_CACHE_DRAFTS;
     struct bloom_cache_row **larger =
         sqlite3_realloc64(cache->drafts, room * (sqlite3_uint64)sizeof *larger);
     if (larger == NULL)
-        return SQLITE_NOMEM;
+        return false;
     cache->drafts = larger;
     cache->draft_room = room;
-    return SQLITE_OK;
+    return true;
 }
 
 void bloom_cache_draft(struct bloom_cache *cache, const struct bloom_cache_key *key) {

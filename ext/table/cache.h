@@ -105,10 +105,11 @@ const uint8_t *bloom_cache_find_draft(const struct bloom_cache *cache,
                                       const struct bloom_cache_key *key);
 
 /* Notes that a chunk was read that is not kept, and whether its row exists. */
-int bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists);
+void bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists);
 
 /* Makes room for the whole row of a chunk, which is not known until bloom_cache_keep says that the
- * row is in it. Without room *row is NULL. Drafts are written to make room only for a change. */
+ * row is in it. Without room *row is NULL. Drafts are written to make room only for a change, and
+ * only that can fail. */
 int bloom_cache_room(struct bloom_cache *cache, const struct bloom_cache_key *key, bool changes,
                      uint8_t **row);
 void bloom_cache_keep(struct bloom_cache *cache, const struct bloom_cache_key *key);
@@ -120,8 +121,8 @@ void bloom_cache_drop(struct bloom_cache *cache, const struct bloom_cache_key *k
  * databases are rolled back that the statement itself writes, and not what a function in it changes
  * elsewhere. So within another statement that writes there are no drafts.
  *
- * Sets *may to whether a row that is kept may be changed now without writing it. */
-int bloom_cache_may_draft(struct bloom_cache *cache, bool *may);
+ * Returns true if a row that is kept may be changed now without writing it. */
+bool bloom_cache_may_draft(struct bloom_cache *cache);
 
 /* Makes a draft of a row that is kept and has changed. bloom_cache_may_draft must have said so. */
 void bloom_cache_draft(struct bloom_cache *cache, const struct bloom_cache_key *key);

@@ -282,18 +282,15 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_place *place
                     enum bloom_known known, const uint8_t **row) {
     const struct bloom_cache_key key = cache_key(chunks, place);
     uint8_t *room = NULL;
-    int code = SQLITE_OK;
     if (known == BLOOM_SEEN)
-        code = bloom_cache_room(chunks->cache, &key, false, &room);
-    if (code != SQLITE_OK)
-        return code;
-    code = room == NULL && uses_reader(chunks, place) ? read_by_reader(chunks, place, row)
-                                                      : read_by_statement(chunks, place, room, row);
-    if (code != SQLITE_OK)
-        return code;
-    if (room == NULL || *row == NULL)
-        return bloom_cache_note(chunks->cache, &key, *row != NULL);
-    bloom_cache_keep(chunks->cache, &key);
+        bloom_cache_room(chunks->cache, &key, false, &room);
+    int code = room == NULL && uses_reader(chunks, place)
+                   ? read_by_reader(chunks, place, row)
+                   : read_by_statement(chunks, place, room, row);
+    if (code == SQLITE_OK && room != NULL && *row != NULL)
+        bloom_cache_keep(chunks->cache, &key);
+    else if (code == SQLITE_OK)
+        bloom_cache_note(chunks->cache, &key, *row != NULL);
     return code;
 }
 
@@ -368,9 +365,10 @@ static int open_row(struct bloom_chunks *chunks, const struct bloom_cache_key *k
     if (code != SQLITE_OK || change->handle == NULL)
         return code;
     change->is_kept = room != NULL;
-    if (room == NULL)
-        return bloom_cache_note(chunks->cache, key, true);
-    bloom_cache_keep(chunks->cache, key);
+    if (change->is_kept)
+        bloom_cache_keep(chunks->cache, key);
+    else
+        bloom_cache_note(chunks->cache, key, true);
     return code;
 }
 
@@ -385,13 +383,12 @@ static int open_known(struct bloom_chunks *chunks, struct bloom_change *change) 
     change->is_kept = change->is_draft = false;
     if (known != BLOOM_KEPT)
         return open_row(chunks, &key, known, change);
-    code = bloom_cache_may_draft(chunks->cache, &change->is_draft);
-    if (code == SQLITE_OK && !change->is_draft)
+    change->is_draft = bloom_cache_may_draft(chunks->cache);
+    if (!change->is_draft)
         code = open_chunk(chunks, &change->place, true, &change->handle);
-    if (code != SQLITE_OK || (!change->is_draft && change->handle == NULL))
-        return code;
-    change->row = kept;
-    change->is_kept = true;
+    change->is_kept = change->is_draft || change->handle != NULL;
+    if (change->is_kept)
+        change->row = kept;
     return code;
 }
 
@@ -449,7 +446,7 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) 
     else
         code = bloom_database_write_row(chunks->database, key.id, change->row, key.length);
     if (code == SQLITE_OK && !change->is_kept) /* a new row, or one that counted as zeros */
-        code = bloom_cache_note(chunks->cache, &key, true);
+        bloom_cache_note(chunks->cache, &key, true);
     chunks->cache->has_written = chunks->cache->has_written || code == SQLITE_OK;
     chunks->cache->changes_made++;
     return bloom_change_close(change, code);

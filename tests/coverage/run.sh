@@ -21,8 +21,8 @@ mkdir -p "$build/bin"
 cp -R ext tests sql Makefile "$build" || exit 1
 cd "$build" || exit 1
 
-# Without optimisation a branch of the program is a branch of the source. Two builds, loaded and
-# linked in; the counts of both are added.
+# Without optimisation a branch of the program is a branch of the source. Three builds, loaded,
+# linked in, and linked in with each limit at its smallest; the counts of all are added.
 flags="--coverage -fprofile-update=atomic -O0 -g"
 objects() { # objects VARIANT FLAGS: builds them and prints where
     make -s -j"$(nproc)" CC="$CC" CFLAGS="$flags" objects VARIANT="$1" \
@@ -31,6 +31,7 @@ objects() { # objects VARIANT FLAGS: builds them and prints where
 }
 loaded=$(objects coverage_loaded "-fPIC -fvisibility=hidden") || exit 1
 linked=$(objects coverage_linked "-DSQLITE_CORE") || exit 1
+small=$(objects coverage_small "-DSQLITE_CORE \$\$(call limits_of,1)") || exit 1
 library=$(echo "$loaded" | grep -vE '/(sqlite|table)/|/extension\.o$')
 $CC --coverage -shared -o bloom.so $loaded -lm || exit 1
 
@@ -50,19 +51,29 @@ for source in tests/library/*_test.c tests/faults/*_test.c; do
     memory_test | refusal_test) set -- "$@" "$name by place=PLACES=1 bin/$name" ;;
     esac
 done >commands
-echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/simulator" tests/simulator/*.c $linked \
-    "-lsqlite3 -lpthread -lm" >>commands
+compile="$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o"
+with="-lcmocka -lsqlite3 -lpthread -lm"
+{
+    echo "$compile bin/simulator" tests/simulator/*.c $linked $with
+    echo "$compile bin/simulator_small" tests/simulator/*.c $small $with
+    echo "$compile bin/memory_small" tests/faults/memory_test.c $small $with
+} >>commands
 xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: the apsw of make
 # fetch brings it along.
 newest=$top/build/venv/bin/python
 scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
-[ ! -x "$newest" ] || set -- "$@" "scripts on the newest SQLite=$newest $scripts"
+[ ! -x "$newest" ] || set -- "$@" "scripts on the newest SQLite=$newest $scripts" \
+    "rows in memory on the newest SQLite=$newest tests/tables/cache_test.py" \
+    "filter tables on the newest SQLite=$newest tests/tables/table_test.py"
 
 # plain_test.py reaches how plain lines and URLs are read; here it compares the library with itself.
 "$PYTHON" tests/runner/run.py "$@" "simulator=STEPS=10000 bin/simulator" \
+    "simulator with small limits=STEPS=10000 bin/simulator_small" \
+    "memory_test with small limits by place=PLACES=1 bin/memory_small" \
     "scripts=$PYTHON $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
+    "rows in memory=$PYTHON tests/tables/cache_test.py" \
     "plain URLs=$PYTHON tests/random/plain_test.py $PWD/bloom.so" \
     "formats by their pages=$PYTHON tests/documentation/format_test.py" \
     "foreign formats=$PYTHON tests/exchange/foreign_test.py" ||

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <unwind.h>
 
 struct scenario {
@@ -51,10 +52,17 @@ static const char VERIFY[] = "verify";
     "SELECT info || coalesce((SELECT group_concat(key) FROM seen WHERE key IN ('a', 'b', 'c', "    \
     "'d')), '') || " SHADOW_ROWS " FROM seen"
 
+/* A statement for each key: a change of several keys would begin with a savepoint. */
+#define ADD(table, key) "INSERT INTO " table "(key) VALUES (" key "); "
+
 #define UTF16 "PRAGMA encoding='UTF-16'; CREATE TABLE t(x); "
 /* At the beginning of what runs before: the database has a path, as files have, though none on
  * disk: SQLite 3.36 and later. */
 #define IN_FILE "/* in a file */ "
+/* The same for a file on disk, where changed chunks wait in memory. */
+#define ON_DISK                                                                                    \
+    "/* on disk */ PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = "   \
+    "1; "
 
 /* A filter that Guava made for ten keys, with "http://evil.example/a" and "abc" in it. */
 #define GUAVA "x'0107000000020a028080000008030040108420080000'"
@@ -226,6 +234,27 @@ static const struct scenario SCENARIOS[] = {
      "SELECT group_concat(name) FROM sqlite_master WHERE name LIKE '%_data'"},
     {"a filter table in a file asked for the first time", IN_FILE TABLE_ANEW,
      "SELECT 1 FROM seen WHERE key = 'a'", TABLE_STATE},
+    {"chunks that wait in memory written at a savepoint and at the end", ON_DISK TABLE,
+     "BEGIN; " ADD("seen", "1") ADD("seen", "2") ADD("seen", "3") "SAVEPOINT s; " ADD("seen", "'d'")
+         ADD("seen", "4") "ROLLBACK TO s; " ADD("seen", "'c'") ADD("seen", "5") "COMMIT",
+     TABLE_STATE},
+    {"chunks that wait in memory while another table needs room",
+     ON_DISK "CREATE VIRTUAL TABLE seen USING bloom(capacity=3000, fpr=0.01); " ADD(
+         "seen", "'a'") "CREATE VIRTUAL TABLE other USING bloom(capacity=3000, fpr=0.01)",
+     "BEGIN; " ADD("seen", "1") ADD("seen", "2") ADD("seen", "3") ADD("other", "1")
+         ADD("other", "2") ADD("other", "3") ADD("seen", "'c'")
+             ADD("other", "4") "SELECT key FROM other WHERE key = 4; " ADD("seen", "'d'") "COMMIT",
+     TABLE_STATE},
+    {"chunks that wait in memory when a table grows and is dropped",
+     ON_DISK "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01, layout=counting)",
+     "BEGIN; " TEN
+     "INSERT INTO seen(key) SELECT i FROM c; DELETE FROM seen WHERE key IN (1, 2); " TEN
+     "INSERT INTO seen(key) SELECT -i FROM c; DROP TABLE seen; COMMIT",
+     "SELECT count(*) FROM sqlite_master WHERE name LIKE 'seen%'"},
+    {"chunks that wait in memory when generations are rotated", ON_DISK AGED,
+     "BEGIN; " TEN "INSERT INTO seen(key) SELECT i FROM c; INSERT INTO seen(seen) VALUES "
+     "('rotate'); " TEN "INSERT INTO seen(key) SELECT -i FROM c; SELECT info FROM seen; COMMIT",
+     TABLE_STATE},
     {"a filter table checked", TABLE, VERIFY, TABLE_STATE},
     {"the error of a filter table whose row 0 is damaged",
      TABLE "UPDATE seen_data SET data = x'00' WHERE id = 0; " ANEW, "SELECT info FROM seen",
@@ -308,8 +337,19 @@ static sqlite3 *open_at(const struct scenario *scenario, const char *path) {
 }
 
 static sqlite3 *prepare(const struct scenario *scenario) {
-    bool in_file = strncmp(scenario->before, IN_FILE, strlen(IN_FILE)) == 0;
-    sqlite3 *database = open_at(scenario, in_file ? "file:/scenario?vfs=memdb" : ":memory:");
+    char path[] = "/tmp/bloom-scenario-XXXXXX";
+    const bool in_file = strncmp(scenario->before, IN_FILE, strlen(IN_FILE)) == 0;
+    const bool on_disk = strncmp(scenario->before, ON_DISK, strlen(ON_DISK)) == 0;
+    const int file = on_disk ? mkstemp(path) : -1;
+    if (on_disk && file < 0)
+        fatal(scenario, "no file", NULL);
+    sqlite3 *database = open_at(scenario, on_disk   ? path
+                                          : in_file ? "file:/scenario?vfs=memdb"
+                                                    : ":memory:");
+    if (on_disk) {
+        close(file);
+        unlink(path); /* it stays as long as it is open */
+    }
     if (sqlite3_exec(database, scenario->before, NULL, NULL, NULL) != SQLITE_OK)
         fatal(scenario, "cannot be prepared", database);
     return database;

@@ -376,6 +376,47 @@ class Files(TableTest):
             except apsw.Error as error:
                 self.assertIn("s", str(error))
 
+    def test_a_chain_of_pages_that_is_cut_within_rows_is_damage_and_nothing_is_lost(self):
+        """Rows of 4 KB go over nine pages of 512 bytes. Those of the last row are cut, which is read
+        after others."""
+        numbers = json.dumps(list(range(1, 5001)))
+        connection = self.make(capacity=200000)
+        insert_numbers(connection, 1, 5000)
+        rows(connection, "PRAGMA page_size = 512; VACUUM")
+        self.close()
+        path = self.folder / "a.db"
+        content = bytearray(path.read_bytes())
+        # Those that are of no b-tree begin with the number of the next one.
+        chains = {page: content[page : page + 4]
+                  for page in range(len(content) - 8 * 512, len(content), 512)
+                  if content[page] not in (2, 5, 10, 13)}
+        for page in chains:
+            content[page : page + 4] = b"\xff\xff\xff\xff"
+        path.write_bytes(content)
+        connection = self.open()
+        rows(connection, "CREATE TEMP TABLE n AS SELECT value FROM json_each(?)", (numbers,))
+        inserts = [f"INSERT INTO s(key) VALUES ({-i})" for i in range(1, 1000)]
+        for statements in (["SELECT count(*) FROM n JOIN s ON key = value"], inserts,
+                           ["SELECT count(*) FROM n WHERE (SELECT 1 FROM s WHERE key = value)"],
+                           ["BEGIN", *inserts], ["INSERT INTO s(key) SELECT -value FROM n"],
+                           ["SELECT info FROM s"]):
+            with self.subTest(sql=statements[-1]), self.assertRaisesRegex(
+                    apsw.CorruptError, "s: database disk image is malformed"):
+                for sql in statements:
+                    rows(connection, sql)
+            if connection.in_transaction:
+                rows(connection, "ROLLBACK")
+        self.close()
+        content = bytearray(path.read_bytes())
+        for page, chain in chains.items():
+            content[page : page + 4] = chain
+        path.write_bytes(content)
+        connection = self.open()
+        self.check_integrity(connection)
+        self.assertEqual(
+            value(connection, "SELECT count(*) FROM json_each(?) n JOIN s ON s.key = n.value",
+                  (numbers,)), 5000)
+
 
 WRITER = """
 import sys
