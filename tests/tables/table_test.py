@@ -377,8 +377,7 @@ class Files(TableTest):
                 self.assertIn("s", str(error))
 
     def test_a_chain_of_pages_that_is_cut_within_rows_is_damage_and_nothing_is_lost(self):
-        """Rows of 4 KB go over nine pages of 512 bytes. Those of the last row are cut, which is read
-        after others."""
+        """Rows of 4 KB go over nine pages of 512 bytes. Those of the last row are cut."""
         numbers = json.dumps(list(range(1, 5001)))
         connection = self.make(capacity=200000)
         insert_numbers(connection, 1, 5000)
@@ -394,7 +393,8 @@ class Files(TableTest):
             content[page : page + 4] = b"\xff\xff\xff\xff"
         path.write_bytes(content)
         connection = self.open()
-        rows(connection, "CREATE TEMP TABLE n AS SELECT value FROM json_each(?)", (numbers,))
+        rows(connection, "CREATE TEMP TABLE n AS SELECT value FROM json_each(?)",
+             (numbers,))
         inserts = [f"INSERT INTO s(key) VALUES ({-i})" for i in range(1, 1000)]
         for statements in (["SELECT count(*) FROM n JOIN s ON key = value"], inserts,
                            ["SELECT count(*) FROM n WHERE (SELECT 1 FROM s WHERE key = value)"],
