@@ -18,6 +18,7 @@ static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
                          "rowid < ?2 ORDER BY rowid"),
     [BLOOM_WRITE_ROW] = "REPLACE INTO \"%w\".\"%w\"(rowid, data) VALUES (?1, ?2)",
     [BLOOM_DELETE_ROWS] = "DELETE FROM \"%w\".\"%w\" WHERE rowid <> ?1",
+    [BLOOM_SCHEMA_VERSION] = "PRAGMA \"%w\".schema_version",
 };
 
 /* Messages */
@@ -149,17 +150,6 @@ int bloom_database_rename_table(struct bloom_database *database, const char *nam
     return code;
 }
 
-bool bloom_database_exists(struct bloom_database *database) {
-    return find_table(database, database->name) != SQLITE_ERROR;
-}
-
-bool bloom_database_is_old(struct bloom_database *database) {
-    char *layers = sqlite3_mprintf("%s_layers", database->name);
-    const bool is_old = layers != NULL && find_table(database, layers) == SQLITE_OK;
-    sqlite3_free(layers);
-    return is_old;
-}
-
 /* Statements that stay */
 
 static int prepare(struct bloom_database *database, enum bloom_statement which) {
@@ -168,6 +158,17 @@ static int prepare(struct bloom_database *database, enum bloom_statement which) 
     return prepare_text(database,
                         sqlite3_mprintf(STATEMENTS[which], database->schema, database->data_name),
                         SQLITE_PREPARE_PERSISTENT, &database->statements[which]);
+}
+
+sqlite3_int64 bloom_database_schema_version(struct bloom_database *database) {
+    sqlite3_int64 version = -1;
+    if (prepare(database, BLOOM_SCHEMA_VERSION) != SQLITE_OK)
+        sqlite3_free(bloom_database_message(database));
+    sqlite3_stmt *statement = database->statements[BLOOM_SCHEMA_VERSION];
+    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW)
+        version = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    return version;
 }
 
 /* What binding a value returned: after an error the statement is ended. */

@@ -33,6 +33,7 @@ enum bloom_statement {
     BLOOM_WALK_ROWS,   /* all, in the order of their ids, from one id to before another */
     BLOOM_WRITE_ROW,   /* by its id, which may exist */
     BLOOM_DELETE_ROWS, /* all but row 0 */
+    BLOOM_SCHEMA_VERSION,
     BLOOM_STATEMENTS
 };
 
@@ -90,9 +91,6 @@ int bloom_database_create_table(struct bloom_database *database);
 int bloom_database_drop_table(struct bloom_database *database);
 int bloom_database_rename_table(struct bloom_database *database, const char *name);
 
-/* Whether there is a table NAME_layers, which only development builds made. */
-bool bloom_database_is_old(struct bloom_database *database);
-
 /* Starts one of the two statements that read: binds first (and second, for a walk), and takes the
  * first step. *row is true when the statement is at a row. On SQLITE_OK, bloom_database_end must
  * follow; before it the statement may be stepped on. */
@@ -123,8 +121,9 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
 /* Closes a handle, if there is one, and returns code. */
 int bloom_database_close_row(sqlite3_blob **handle, int code);
 
-/* Returns false if there is no table of this name. */
-bool bloom_database_exists(struct bloom_database *database);
+/* The number that every change of the schema raises and only a rollback lowers; -1 if SQLite does
+ * not say. */
+sqlite3_int64 bloom_database_schema_version(struct bloom_database *database);
 
 /* Returns the bytes of the page cache that the database may have, or 0 if it does not say. */
 uint64_t bloom_database_cache_bytes(struct bloom_database *database);

@@ -79,7 +79,8 @@ static int report(struct table *table, int code) {
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
-    unsigned revivals; /* of the table, when it was opened */
+    unsigned revivals;            /* of the table, when it was opened */
+    sqlite3_int64 schema_version; /* then, if the table was just named; otherwise 0 */
     struct bloom_kept_key key;
     /* The key's hash. By it SQLite tells rows of different keys apart, for example in key = 1 OR
      * key = 2, and it is all that a DELETE passes back. */
@@ -141,10 +142,6 @@ static int read_configuration(struct table *table) {
         code = bloom_database_damaged(database, "row 0 %s", problem);
     if (code == SQLITE_OK)
         configure(table, &configuration);
-    else if (bloom_database_is_old(database))
-        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
-                                   "a development build of this extension made the table. Drop it "
-                                   "and create it again");
     return code;
 }
 
@@ -313,10 +310,20 @@ static void revive(struct table *table) {
     table->revivals++;
 }
 
+/* SQLite does not tell a new table of a rollback to a savepoint that was open before it, but the
+ * version of the schema falls. */
+static bool was_rolled_back(const struct cursor *cursor) {
+    struct table *table = table_of(cursor->base.pVtab);
+    const sqlite3_int64 version =
+        is_just_named(table) ? bloom_database_schema_version(table->database) : -1;
+    return version >= 0 && version < cursor->schema_version;
+}
+
 /* A cursor that was open when its table vanished ends as a cursor of an ordinary table does. */
 static int enter_cursor(const struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
-    return table->incarnation == table->cache->incarnation && cursor->revivals == table->revivals
+    return table->incarnation == table->cache->incarnation && cursor->revivals == table->revivals &&
+                   !was_rolled_back(cursor)
                ? enter(table)
                : SQLITE_ABORT_ROLLBACK;
 }
@@ -413,6 +420,8 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
     cursor->revivals = table->revivals;
+    cursor->schema_version =
+        is_just_named(table) ? bloom_database_schema_version(table->database) : 0;
     table->chunks.cursors++;
     *result = &cursor->base;
     return SQLITE_OK;
@@ -440,10 +449,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->at_row = false;
     cursor->rowid = 0;
     cursor->key.type = 0;
-    /* SQLite does not tell a new table of a rollback to a savepoint that was open before it. */
-    int code = is_just_named(table) && !bloom_database_exists(table->database)
-                   ? SQLITE_ABORT_ROLLBACK
-                   : enter_cursor(cursor);
+    int code = enter_cursor(cursor);
     if (code != SQLITE_OK)
         return report(table, code);
     switch (plan) {

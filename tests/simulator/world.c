@@ -259,12 +259,11 @@ static void create_tables(struct file *file, const char *settings) {
 
 void world_begin(void) {
     static const unsigned PAGES[] = {512, 512, 512, 512, 1024, 4096, 65536};
-    static const char *const JOURNALS[] = {"delete", "truncate", "persist"};
     static const char ZEROS[1000];
     char settings[200];
     disk_format(random_next());
     disk_put(BROKEN_FILE, ZEROS, sizeof ZEROS);
-    journal = setting.wal ? "wal" : JOURNALS[random_below(3)];
+    journal = setting.wal ? "wal" : "delete";
     sqlite3_snprintf(sizeof settings, settings,
                      "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
                      PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
