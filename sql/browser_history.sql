@@ -48,8 +48,8 @@ INSERT INTO safari.history_visits(history_item, visit_time) VALUES
 
 -- 2. The visits of all browsers, with times in seconds since 1970. Chrome and its like
 -- count microseconds since 1601, Firefox microseconds since 1970, and Safari seconds since 2001.
-CREATE TEMP VIEW visits AS
-  SELECT 'Chrome' AS browser, page.url, visit_time / 1000000 - 11644473600 AS time
+CREATE TEMP VIEW visits(browser, url, time) AS
+  SELECT 'Chrome', page.url, visit_time / 1000000 - 11644473600
     FROM chrome.visits AS visit JOIN chrome.urls AS page ON page.id = visit.url
   UNION ALL
   SELECT 'Firefox', page.url, visit_date / 1000000

@@ -50,6 +50,12 @@ hint='Name a history or a text file with VISITS=path, or a number of visits to m
 case $visits in
 *[!0-9]*)
     history=$(whole "$visits")
+    if [ ! -e "$history" ]; then # no shell expands what follows VISITS=
+        IFS=
+        # shellcheck disable=SC2086 # a pattern
+        for path in $history; do history=$path; done
+        unset IFS
+    fi
     if [ -d "$history" ]; then
         for name in History places.sqlite History.db; do
             [ ! -e "$history/$name" ] || hint="Take the file in it: VISITS=${visits%/}/$name"

@@ -1,6 +1,8 @@
 -- Which DNS queries of the last months would a new list have blocked in Pi-hole, and what does it
--- add to the lists that you have? Pi-hole keeps lists and queries in two SQLite databases. For
--- Pi-hole a host of a hosts file is that name only, and ||name^ is also what is below the name.
+-- add to the lists that you have? Pi-hole keeps lists and queries in two SQLite databases. It takes
+-- only names, each for that name alone, and ||name^, which is also what is below the name (here: of
+-- names of up to five labels). The names that you allow are left out. Allowed patterns, lists of
+-- allowed names and groups are not looked at.
 -- From the top folder: sqlite3 < sql/pihole.sql
 .bail on
 .load ./bloom
@@ -8,13 +10,15 @@
 
 -- 1. The databases. Copy them, because Pi-hole is writing, and write these lines in place of what
 -- is made up:
---   sudo cp /etc/pihole/gravity.db /etc/pihole/pihole-FTL.db* .
+--   sudo cp /etc/pihole/gravity.db /etc/pihole/pihole-FTL.db* . && sudo chown $USER *.db*
 --   ATTACH 'gravity.db' AS lists;
 --   ATTACH 'pihole-FTL.db' AS log;
 -- Made up:
 ATTACH ':memory:' AS lists;
 CREATE TABLE lists.gravity(domain TEXT, adlist_id INTEGER);
 INSERT INTO lists.gravity VALUES ('ads.example', 1), ('old.example', 1), ('||tracker.example^', 2);
+CREATE TABLE lists.domainlist(type INTEGER, domain TEXT, enabled INTEGER);
+INSERT INTO lists.domainlist VALUES (0, 'allowed.evil.example', 1);
 ATTACH ':memory:' AS log;
 CREATE TABLE log.queries(timestamp REAL, status INTEGER, domain TEXT, client TEXT);
 INSERT INTO log.queries
@@ -25,15 +29,19 @@ INSERT INTO log.queries
           UNION ALL SELECT 4, 3, 'new.example', '192.168.1.8'
           UNION ALL SELECT 5, 2, 'www.new.example', '192.168.1.8'
           UNION ALL SELECT 6, 3, 'a.b.evil.example', '192.168.1.8'
-          UNION ALL SELECT 7, 1, 'pixel.tracker.example', '192.168.1.8');
+          UNION ALL SELECT 7, 2, 'allowed.evil.example', '192.168.1.8'
+          UNION ALL SELECT 8, 1, 'pixel.tracker.example', '192.168.1.8');
 -- End.
 
 -- 2. The new list. A file is read by readfile('hosts.txt').
+CREATE TABLE lines AS
+  SELECT * FROM bloom_list('0.0.0.0 new.example' || char(10) || '0.0.0.0 ads.example' || char(10) ||
+                           ':: ads.example' || char(10) || '/stats[0-9]+/' || char(10) ||
+                           '||evil.example^' || char(10) || '||pixel.tracker.example^');
 CREATE TABLE new_list AS
-  SELECT key, entry, entry LIKE '||%' AS also_below
-    FROM bloom_list('0.0.0.0 new.example' || char(10) || '0.0.0.0 ads.example' || char(10) ||
-                    '||evil.example^' || char(10) || '||pixel.tracker.example^')
-   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+  SELECT DISTINCT key, lower(entry) AS entry, entry LIKE '||%' AS also_below FROM lines
+   WHERE lower(entry) IN (rtrim(key, '/'), '||' || rtrim(key, '/') || '^')
+     AND key NOT GLOB '*[0-9]/' AND note IS NOT 'dnsmasq';
 CREATE INDEX new_list_key ON new_list(key);
 
 -- 3. Its two filters. Without a key rule a filter has the names as they are, and with key=url it
@@ -52,15 +60,21 @@ SELECT count(*) AS entries, sum(NOT EXISTS (
          SELECT 1 FROM bloom_url_keys(new_list.key) AS k
           WHERE (SELECT 1 FROM lists.gravity WHERE domain = '||' || rtrim(k.key, '/') || '^')
              OR k.rank = 0 AND NOT also_below AND (SELECT 1 FROM lists.gravity
-                                                    WHERE domain = rtrim(k.key, '/')))) AS new
+                                                    WHERE domain = rtrim(k.key, '/')))) AS new,
+       (SELECT count(*) FROM lines
+         WHERE lower(entry) NOT IN (SELECT entry FROM new_list)) AS "lines not taken"
   FROM new_list;
 
 -- 5. The queries that were answered (by status: forwarded, from the cache, retried, or stale), and
 -- that the list would have blocked. The filters find the suspects among all names, and new_list
--- confirms them. The key of rank 0 is the name itself.
+-- confirms them. The key of rank 0 is the name itself. For a week, add to the WHERE of names:
+-- AND timestamp > strftime('%s', 'now', '-7 days'). Times are in UTC: see datetime's 'localtime'.
 CREATE TABLE names AS
   SELECT domain, count(*) AS queries, count(DISTINCT client) AS clients, max(timestamp) AS last
-    FROM log.queries WHERE status IN (2, 3, 12, 13, 14, 17) GROUP BY domain;
+    FROM log.queries
+   WHERE status IN (2, 3, 12, 13, 14, 17)
+     AND domain NOT IN (SELECT domain FROM lists.domainlist WHERE type = 0 AND enabled)
+   GROUP BY domain;
 .print
 .print What it would have blocked
 SELECT datetime(last, 'unixepoch') AS last, queries, clients, domain, entry

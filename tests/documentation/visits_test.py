@@ -44,6 +44,9 @@ PIHOLE = """
 CREATE TABLE lists.gravity(domain TEXT NOT NULL, adlist_id INTEGER NOT NULL);
 CREATE INDEX lists.idx_gravity ON gravity(domain, adlist_id);
 INSERT INTO lists.gravity VALUES ('ads.example', 1), ('||tracker.example^', 2);
+CREATE TABLE lists.domainlist(id INTEGER PRIMARY KEY AUTOINCREMENT,
+  type INTEGER NOT NULL DEFAULT 0, domain TEXT NOT NULL, enabled BOOLEAN NOT NULL DEFAULT 1);
+INSERT INTO lists.domainlist(domain, enabled) VALUES ('a.evil.example', 0);
 CREATE TABLE log.query_storage(id INTEGER PRIMARY KEY AUTOINCREMENT, timestamp INTEGER NOT NULL,
   type INTEGER NOT NULL, status INTEGER NOT NULL, domain INTEGER NOT NULL, client INTEGER NOT NULL);
 CREATE TABLE log.domain_by_id(id INTEGER PRIMARY KEY, domain TEXT NOT NULL);
@@ -166,6 +169,7 @@ class Own(Visits):
             "3 visits by Safari", "  2 visits  http://sub.evil.example/a?b",
             f"      ||evil.example^  ({self.base}/l/mine)",
             f"2 of 3 visits {END} 2, and the list confirmed 2."])
+        self.assertIn("3 visits by Safari", self.found(VISITS=f"{self.base}/own/it*History.db"))
         self.assertIn("  2025-11-27 10:00  2 visits",
                       self.demo(VISITS=history, URLS=self.write(b"evil.example", "l/mine")).stdout)
         printed = self.with_own("browser_history.sql", safari=self.database("copy", SAFARI))
@@ -204,7 +208,7 @@ class Own(Visits):
         connection.executescript(f"ATTACH '{lists}' AS lists; ATTACH '{log}' AS log; {PIHOLE}")
         connection.close()
         printed = self.with_own("pihole.sql", lists=lists, log=log)
-        self.assertEqual(printed[3], ["4", "2"])
+        self.assertEqual(printed[3], ["4", "2", "1"])
         self.assertEqual(printed[-2:], [
             ["2026-11-24", "09:00:04", "2", "2", "new.example", "new.example"],
             ["2026-11-24", "09:00:02", "1", "1", "a.evil.example", "||evil.example^"]])

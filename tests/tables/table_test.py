@@ -15,9 +15,11 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import apsw
@@ -433,21 +435,23 @@ for begin in range(first, last, size):
         rows(connection, "INSERT OR IGNORE INTO s(key) VALUES (?)", (key,))
         new += connection.changes()
     rows(connection, "COMMIT")
+    print(min(begin + size, last), flush=True)
 print(new, flush=True)
 """
 
 
 class Processes(TableTest):
+    def writer(self, *numbers, **streams):
+        """Adds the keys from, to, and as many in a transaction; prints the end of each that was
+        committed."""
+        return subprocess.Popen([sys.executable, "-c", WRITER, str(pathlib.Path(__file__).parent),
+                                 str(self.folder / "a.db"), *map(str, numbers)], **streams)
+
     def check_processes(self, journal_mode):
         connection = self.make(capacity=200, fpr=0.001, journal_mode=journal_mode)
         writers = [
-            subprocess.Popen(
-                [sys.executable, "-c", WRITER, str(pathlib.Path(__file__).parent),
-                 str(self.folder / "a.db"), *numbers.split()],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            )
-            # keys from, to, and how many in a transaction; they overlap
-            for numbers in ("1 1500 20", "1001 2500 5", "2001 3500 7", "3001 4500 100")
+            self.writer(*numbers, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for numbers in ((1, 1500, 20), (1001, 2500, 5), (2001, 3500, 7), (3001, 4500, 100))
         ]
         for writer in writers:
             self.assertEqual(writer.stdout.readline(), "ready\n")
@@ -463,7 +467,7 @@ class Processes(TableTest):
         for writer in writers:
             out, _ = writer.communicate()
             self.assertEqual(writer.returncode, 0)
-            new += int(out)
+            new += int(out.split()[-1])
         self.assertEqual(count_found(connection, 1, 4499), 4499)
         info = json.loads(value(connection, "SELECT info FROM s"))
         self.assertEqual(sum(layer["keys"] for layer in info["layers"]), new)
@@ -477,6 +481,47 @@ class Processes(TableTest):
 
     def test_four_processes_write_and_grow_one_table_with_a_rollback_journal(self):
         self.check_processes("delete")
+
+
+    def test_writers_that_are_killed_lose_no_committed_key(self):
+        """KILLS in the environment says how often."""
+        connection = self.make(capacity=200, fpr=0.001, journal_mode="wal")
+        chance = random.Random(int(os.environ.get("SEED", 1)))
+        logs = [self.folder / f"{i}.log" for i in range(4)]
+        firsts = [i * 1_000_000 for i in range(4)]
+        writers = [None] * 4
+
+        for log in logs:
+            log.touch()
+
+        def committed(i):
+            ends = re.findall(r"^\d+$", logs[i].read_text(), re.MULTILINE)
+            return int(ends[-1]) if ends else firsts[i]
+
+        def start(i):
+            with logs[i].open("a") as log:
+                writers[i] = self.writer(committed(i), firsts[i] + 1_000_000,
+                                         chance.choice((1, 7, 50, 400)), stdout=log,
+                                         stdin=subprocess.DEVNULL)
+
+        for i in range(4):
+            start(i)
+        for _ in range(int(os.environ.get("KILLS", 12))):
+            time.sleep(chance.uniform(0.02, 0.3))
+            i = chance.randrange(4)
+            writers[i].kill()
+            self.assertEqual(writers[i].wait(), -signal.SIGKILL)
+            start(i)
+            self.check_integrity(connection)
+        for writer in writers:
+            writer.kill()
+            writer.wait()
+        added = [committed(i) - firsts[i] for i in range(4)]
+        self.assertGreater(sum(added), 100)
+        for used in (connection, self.open()):
+            for first, count in zip(firsts, added):
+                self.assertEqual(count_found(used, first, first + count - 1), count)
+        self.check_integrity(connection)
 
 
 class Loads(TableTest):
