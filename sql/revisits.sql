@@ -1,7 +1,8 @@
 -- A crawler that visits a page again after seven days, and not before. The URLs that it has visited
--- are in a filter table that forgets old keys. (crawler.sql visits every page once.) A false
--- positive is a page that is visited some days late. bloom_url makes one key of all spellings of a
--- URL, without the scheme, the port and the part after the #.
+-- are in a filter table that forgets old keys. (crawler.sql visits every page once.) A page that is
+-- a false positive is visited late, or missed each time if the pages always come in one order.
+-- bloom_url makes one key of all spellings of a URL, without the scheme, the port and the part
+-- after the #.
 -- From the top folder: sqlite3 < sql/revisits.sql
 .bail on
 .load ./bloom

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 
 import scrapy
 import scrapy.core.scheduler
@@ -48,6 +49,7 @@ def measure(work, job, requests, settings):
 
     crawler = scrapy.utils.test.get_crawler(scrapy.Spider, {**settings, "JOBDIR": job})
     crawler.spider = scrapy.Spider.from_crawler(crawler, name="x")
+    crawler.engine = types.SimpleNamespace(_slot=types.SimpleNamespace(inprogress=()))
     before, start = memory(), time.perf_counter()
     scheduler = scrapy.core.scheduler.Scheduler.from_crawler(crawler)
     scheduler.open(crawler.spider)

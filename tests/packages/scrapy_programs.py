@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 from unittest import mock
 
@@ -36,8 +37,7 @@ class Spider(scrapy.Spider):
     name = "site"
 
     def parse(self, response):
-        for link in response.text.split():
-            yield response.follow(link)
+        yield from response.follow_all(css="a")
 
 
 def requests(*pages, **more):
@@ -57,6 +57,7 @@ class Schedulers(Programs):
         crawler = scrapy.utils.test.get_crawler(Spider, {
             **SETTINGS, "JOBDIR": job and str(self.folder / job), **settings})
         crawler.spider = Spider.from_crawler(crawler)
+        crawler.engine = types.SimpleNamespace(_slot=types.SimpleNamespace(inprogress=set()))
         made = scrapy.core.scheduler.Scheduler.from_crawler(crawler)
         made.open(crawler.spider)
         return made
@@ -99,6 +100,7 @@ class Schedulers(Programs):
         for request in requests(1, 2, 3):
             scheduler.enqueue_request(request)
         held = scheduler.next_request()  # 3
+        scheduler.crawler.engine._slot.inprogress.add(held)
         scheduler.next_request()
         scheduler.df.due = 0
         self.assertFalse(scheduler.enqueue_request(held))
@@ -123,7 +125,9 @@ class Schedulers(Programs):
         scheduler = self.scheduler()
         scheduler.enqueue_request(*requests(1))
         scheduler.df.due = 0
-        self.assertEqual(scheduler.next_request().url, "http://a.example/1")
+        held = scheduler.next_request()
+        self.assertEqual(held.url, "http://a.example/1")
+        scheduler.crawler.engine._slot.inprogress.add(held)
         scheduler.df.run("PRAGMA max_page_count=30")
         with self.assertRaisesRegex(sqlite3.OperationalError, "full"):
             for page in range(2, 100):
@@ -214,8 +218,9 @@ class Crawl(Programs):
                     self.served.append((time.time(), page))
                     if len(self.served) == PAGES * 4 // 10:
                         self.enough.set()
-                    links = " ".join(f"/{(page * 7 + i) % PAGES}" for i in range(3)).encode()
-                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+                    links = "".join(f"<a href=/{(page * 7 + i) % PAGES}>x</a>"
+                                    for i in range(3)).encode()
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
                                  b"Content-Length: %d\r\n\r\n%s" % (len(links), links))
             writer.close()
 

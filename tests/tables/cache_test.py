@@ -15,7 +15,7 @@ import unittest
 import apsw
 
 from table_test import (NUMBERS, TableTest, count_found, insert_numbers, stored, value,
-                        with_real_limits)  # which finds extended.py
+                        with_real_limits, with_sessions)  # which finds extended.py
 from extended import LIBRARY, either, rows
 
 
@@ -235,7 +235,7 @@ class Drafts(CacheTest):
 
 
 class Changesets(CacheTest):
-    @unittest.skipUnless(hasattr(apsw, "Session"), "skipped: this apsw has no sessions")
+    @with_sessions
     def test_changesets_amid_a_transaction(self):
         """They make and change chunks that memory knows, beside one that waits there."""
         connection, replica, scratch = (

@@ -99,8 +99,8 @@ class DupeFilter(RFPDupeFilter):
 class Queue:
     """The requests that wait, by priority, the newest first, in the file of the DupeFilter.
 
-    A row stays until its request is done. That is when nothing refers to the request any more,
-    because the engine does so until the spider has handled the response.
+    A row stays until its request is done. That is when the engine no longer has it in progress,
+    because the spider has handled the response.
     """
 
     @classmethod
@@ -116,13 +116,12 @@ class Queue:
                              " SCHEDULER_PRIORITY_QUEUE. Finish that crawl with it, or use a new"
                              " JOBDIR")
         _filters[crawler].open()
-        return cls(crawler.spider, _filters[crawler])
+        return cls(crawler, _filters[crawler])
 
-    def __init__(self, spider, seen):
-        self.spider, self.commit, self.run = spider, seen.commit, seen.run
+    def __init__(self, crawler, seen):
+        self.crawler, self.commit, self.run = crawler, seen.commit, seen.run
         seen.before_commit = self.forget_done
-        self.taken = weakref.WeakValueDictionary()  # requests that are not done, by their rows
-        self.rows = set()  # that were taken
+        self.taken = {}  # requests that may not be done yet, by their rows
         self.run("CREATE TABLE IF NOT EXISTS queue(id INTEGER PRIMARY KEY, priority INTEGER NOT"
                  " NULL, request BLOB NOT NULL, taken INTEGER NOT NULL)")
         self.run("CREATE INDEX IF NOT EXISTS waiting ON queue(priority, id) WHERE taken = 0")
@@ -134,7 +133,7 @@ class Queue:
 
     def push(self, request):
         try:
-            pickled = pickle.dumps(request.to_dict(spider=self.spider), protocol=4)
+            pickled = pickle.dumps(request.to_dict(spider=self.crawler.spider), protocol=4)
         except Exception as error:
             raise ValueError(str(error)) from error
         self.run("INSERT INTO queue(priority, request, taken) VALUES (?, ?, 0)",
@@ -149,19 +148,19 @@ class Queue:
             return None
         self.run("UPDATE queue SET taken = 1 WHERE id = ?", row[:1])
         self.count -= 1
-        self.rows.add(row[0])
-        request = request_from_dict(pickle.loads(row[1]), spider=self.spider)
+        request = request_from_dict(pickle.loads(row[1]), spider=self.crawler.spider)
         self.taken[row[0]] = request
         return request
 
     def forget_done(self):
-        done = self.rows.difference(self.taken)
-        for row in done:
+        engine = self.crawler.engine
+        slot = engine._slot if hasattr(engine, "_slot") else engine.slot  # until Scrapy 2.12
+        for row in [row for row, request in self.taken.items() if request not in slot.inprogress]:
             self.run("DELETE FROM queue WHERE id = ?", [row])
-        self.rows -= done
+            del self.taken[row]
 
     def close(self):
-        """When no request is taken. What is returned is for queues that need it to begin again."""
-        self.taken.clear()
+        """When no request is in progress. What is returned is for queues that need it to begin
+        again."""
         self.forget_done()
         return []
