@@ -517,8 +517,11 @@ class Processes(TableTest):
         for i in range(4):
             start(i)
         for _ in range(int(os.environ.get("KILLS", 12))):
-            time.sleep(chance.uniform(0.02, 0.3))
             i = chance.randrange(4)
+            before = committed(i)
+            while committed(i) == before:
+                time.sleep(0.01)
+            time.sleep(chance.uniform(0, 0.1))
             writers[i].kill()
             self.assertEqual(writers[i].wait(), -signal.SIGKILL)
             start(i)
@@ -527,7 +530,6 @@ class Processes(TableTest):
             writer.kill()
             writer.wait()
         added = [committed(i) - firsts[i] for i in range(4)]
-        self.assertGreater(sum(added), 100)
         for used in (connection, self.open()):
             for first, count in zip(firsts, added):
                 self.assertEqual(count_found(used, first, first + count - 1), count)
