@@ -88,6 +88,8 @@ struct bloom_cache *bloom_cache_open(struct bloom_connection *connection, const 
                                   .references = 1,
                                   .incarnation = 1,
                                   .epoch = 1,
+                                  .knows_transactions = SQLITE_VERSION_NUMBER >= 3034000 &&
+                                                        sqlite3_libversion_number() >= 3034000,
                                   .limit = BLOOM_CACHE_BYTES};
     caches->first = cache;
     set_limit(caches);
@@ -170,31 +172,17 @@ bool bloom_cache_is_memory_file(struct bloom_cache *cache) {
     return cache->is_memory_file;
 }
 
-/* Returns true if SQLite tells whether a write transaction is under way. */
-static bool knows_transactions(void) {
-#if SQLITE_VERSION_NUMBER >= 3034000
-    return sqlite3_libversion_number() >= 3034000;
-#else
-    return false;
-#endif
-}
-
-/* Returns true if a write transaction on the table's database is under way, and SQLite tells. */
-static bool is_in_write_transaction(const struct bloom_cache *cache) {
-#if SQLITE_VERSION_NUMBER >= 3034000
-    sqlite3 *connection = cache->database.connection;
-    /* The first question, about any schema, compares no names. */
-    return knows_transactions() && sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
-           sqlite3_txn_state(connection, cache->database.schema) == SQLITE_TXN_WRITE;
-#else
-    (void)cache;
-    return false;
-#endif
-}
-
+/* Returns true if a write transaction on the table's database is under way, or if one may be and
+ * SQLite does not tell. */
 static bool is_writing(const struct bloom_cache *cache) {
-    return knows_transactions() ? is_in_write_transaction(cache)
-                                : !sqlite3_get_autocommit(cache->database.connection);
+    sqlite3 *connection = cache->database.connection;
+#if SQLITE_VERSION_NUMBER >= 3034000
+    /* The first question, about any schema, compares no names. */
+    if (cache->knows_transactions)
+        return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
+               sqlite3_txn_state(connection, cache->database.schema) == SQLITE_TXN_WRITE;
+#endif
+    return !sqlite3_get_autocommit(connection);
 }
 
 unsigned bloom_cache_version(const struct bloom_cache *cache) {
@@ -400,7 +388,7 @@ static bool is_outside_of_statements(struct bloom_cache *cache) {
 }
 
 bool bloom_cache_may_draft(struct bloom_cache *cache) {
-    if (!cache->writes || !cache->has_written || !knows_transactions() ||
+    if (!cache->writes || !cache->has_written || !cache->knows_transactions ||
         !is_outside_of_statements(cache))
         return false;
     if (cache->draft_count < cache->draft_room)
@@ -519,10 +507,10 @@ void bloom_cache_end(struct bloom_cache *cache) {
 /* Nobody would hear of an error when a connection that is busy is closed. So the transaction is
  * rolled back, lest it be committed without what could not be written. */
 bool bloom_cache_rollback(struct bloom_cache *cache) {
-    if (is_in_write_transaction(cache) && bloom_cache_write(cache) != SQLITE_OK)
+    if (cache->knows_transactions && is_writing(cache) && bloom_cache_write(cache) != SQLITE_OK)
         sqlite3_exec(cache->database.connection, "ROLLBACK", NULL, NULL, NULL);
     bloom_cache_end(cache);
-    return knows_transactions() && !is_in_write_transaction(cache);
+    return cache->knows_transactions && !is_writing(cache);
 }
 
 /* A trigger on the shadow table may begin one while a row is written. Drafts wait then, as after an

@@ -43,6 +43,7 @@ struct bloom_cache {
     struct bloom_caches *shared;
     struct bloom_cache *next;         /* of the connection */
     unsigned references;              /* by objects of the table */
+    bool knows_transactions;          /* SQLite tells whether a write transaction is under way */
     bool is_named;                    /* it got the name while it was open, and the database had */
     unsigned named_version;           /* that version */
     uint64_t incarnation;             /* rises when another table gets the name */

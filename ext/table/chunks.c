@@ -60,13 +60,13 @@ int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite
 
 /* Reads row 0 unless its newest generation is known, as long as a row in memory is valid. */
 static int start_operation(struct bloom_chunks *chunks, bool writes, sqlite3_blob **handle) {
-    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     struct bloom_cache *cache = chunks->cache;
     bloom_cache_start(cache);
     chunks->newest = 0;
     if (chunks->growth.generations == 1)
         return SQLITE_OK;
     if (!cache->usable || cache->newest_epoch != cache->epoch) {
+        uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
         int code = bloom_chunks_open_row_0(chunks->database, writes, handle, row);
         if (code != SQLITE_OK)
             return code;
@@ -84,7 +84,7 @@ int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handl
 int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
     sqlite3_blob *handle = NULL;
     int code = start_operation(chunks, false, &handle);
-    return bloom_database_close_row(&handle, code);
+    return handle == NULL ? code : bloom_database_close_row(&handle, code);
 }
 
 int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
