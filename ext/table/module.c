@@ -314,7 +314,7 @@ static void revive(struct table *table) {
  * version of the schema falls. */
 static bool was_rolled_back(const struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
-    if (!table->is_named || !is_just_named(table))
+    if (!is_just_named(table))
         return false;
     const sqlite3_int64 version = bloom_database_schema_version(table->database);
     return version >= 0 && version < cursor->schema_version;

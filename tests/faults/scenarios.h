@@ -234,6 +234,9 @@ static const struct scenario SCENARIOS[] = {
      "SELECT group_concat(name) FROM sqlite_master WHERE name LIKE '%_data'"},
     {"a filter table in a file asked for the first time", IN_FILE TABLE_ANEW,
      "SELECT 1 FROM seen WHERE key = 'a'", TABLE_STATE},
+    {"a filter table asked in the transaction that makes it", ON_DISK,
+     "BEGIN; " TABLE "SELECT key FROM seen WHERE key IN ('a', 'd'); COMMIT",
+     "SELECT count(*) FROM sqlite_master WHERE name LIKE 'seen%'"},
     {"chunks that wait in memory written at a savepoint and at the end", ON_DISK TABLE,
      "BEGIN; " ADD("seen", "1") ADD("seen", "2") ADD("seen", "3") "SAVEPOINT s; " ADD("seen", "'d'")
          ADD("seen", "4") "ROLLBACK TO s; " ADD("seen", "'c'") ADD("seen", "5") "COMMIT",

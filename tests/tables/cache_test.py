@@ -201,6 +201,18 @@ class FailedCommits(CacheTest):
 
 
 class Drafts(CacheTest):
+    def test_a_row_that_is_deleted_amid_a_transaction(self):
+        """After it was read once, and before it is in memory."""
+        connection = self.make(capacity=100)
+        insert(connection, 1)
+        rows(connection, "BEGIN")
+        insert(connection, 2)
+        rows(connection, "DELETE FROM s_data WHERE id > 0")
+        for _ in range(2):
+            self.assertEqual(count_found(connection, 1, 2), 0)
+        rows(connection, "ROLLBACK")
+        self.assertEqual(count_found(connection, 1, 2), 1)
+
     def test_changes_of_hundreds_of_chunks_wait(self):
         connection = self.make(page_size=512, capacity=100_000)
         rows(connection, "BEGIN")
