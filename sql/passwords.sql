@@ -1,7 +1,7 @@
 -- Is this password known from a leak? Published lists have 10^9 hashes, so the filter is a table,
 -- which has no limit of size. A check reads one page of each layer. The file is read in parts, so
 -- it may have any size, too. 10^9 hashes at 0.1 % take 2 GB. tests/bench/billion.sql fills a table
--- with 10^9 keys at 1 %, which took four minutes, 3.2 GB of memory and a file of 1.3 GB.
+-- with 10^9 keys at 1 %, which took eight minutes, 2.5 GB of memory and a file of 1.3 GB.
 -- From the top folder: sqlite3 < sql/passwords.sql
 .bail on
 .load ./bloom
