@@ -153,9 +153,8 @@ class Queue:
         return request
 
     def forget_done(self):
-        engine = self.crawler.engine
-        slot = engine._slot if hasattr(engine, "_slot") else engine.slot  # until Scrapy 2.12
-        for row in [row for row, request in self.taken.items() if request not in slot.inprogress]:
+        busy = self.crawler.engine._slot.inprogress
+        for row in [row for row, request in self.taken.items() if request not in busy]:
             self.run("DELETE FROM queue WHERE id = ?", [row])
             del self.taken[row]
 
