@@ -105,12 +105,11 @@ int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
 /* Places */
 
 /* Every layer is possible when the first one is, of which row 0 was found to be. */
-const struct bloom_layer *bloom_chunks_layer(struct bloom_chunks *chunks, unsigned index) {
+void bloom_chunks_compute(struct bloom_chunks *chunks, unsigned index) {
     char problem[BLOOM_PROBLEM_SIZE];
     for (; chunks->layer_count <= index; chunks->layer_count++)
         bloom_growth_layer(&chunks->growth, chunks->layer_count,
                            &chunks->layers[chunks->layer_count], problem);
-    return &chunks->layers[index];
 }
 
 /* The number of a layer, counted over all slots. */
@@ -148,17 +147,12 @@ struct bloom_place bloom_place_of_chunk(struct bloom_chunks *chunks, unsigned in
 struct bloom_place bloom_place_of_key(struct bloom_chunks *chunks, unsigned index,
                                       uint32_t generation, const uint64_t *words) {
     const struct bloom_layer *layer = bloom_chunks_layer(chunks, index);
-    const struct bloom_blocks *kernel = layer->shape.layout->blocks;
     const uint64_t block = bloom_block_of(&layer->shape, words);
     const uint64_t chunk = bloom_layer_chunk_of(layer, block);
-    const uint32_t before = (uint32_t)(block - bloom_layer_chunk_start(layer, chunk));
-    return (struct bloom_place){layer,
-                                index,
-                                generation,
-                                chunk,
-                                bloom_layer_chunk_blocks(layer, chunk),
-                                BLOOM_CHUNK_HEAD_BYTES + before * kernel->bytes,
-                                kernel->bytes};
+    struct bloom_place place = bloom_place_of_chunk(chunks, index, generation, chunk);
+    place.bytes = layer->shape.layout->blocks->bytes;
+    place.offset += (uint32_t)(block - bloom_layer_chunk_start(layer, chunk)) * place.bytes;
+    return place;
 }
 
 /* Rows */
@@ -168,20 +162,25 @@ static struct bloom_head load_head(const uint8_t *row) {
                                bloom_load32(row + 12)};
 }
 
-/* Judges the head of a row; *is_stale is true when the row counts as zeros. */
+/* Judges the head of a row from the database. A row in memory was judged when it came there. */
 static int check_head(struct bloom_chunks *chunks, const struct bloom_place *place,
-                      const struct bloom_head *head, bool *is_stale) {
+                      const uint8_t *row) {
     const bool may_close = place->layer->ones_limit != UINT64_MAX;
-    *is_stale = head->generation < place->generation;
-    if (head->closed > may_close)
+    const struct bloom_head head = load_head(row);
+    if (head.closed > may_close)
         return bloom_database_damaged(
             chunks->database, "the closed mark of chunk %lld is %u, but can only be %s",
-            id_of(chunks, place), head->closed, may_close ? "0 or 1" : "0");
-    if (head->generation > place->generation)
+            id_of(chunks, place), head.closed, may_close ? "0 or 1" : "0");
+    if (head.generation > place->generation)
         return bloom_database_damaged(chunks->database,
                                       "chunk %lld is of generation %u, which has not begun",
-                                      id_of(chunks, place), head->generation);
+                                      id_of(chunks, place), head.generation);
     return SQLITE_OK;
+}
+
+/* A row of a generation that is forgotten counts as zeros. */
+static bool is_stale(const struct bloom_head *head, const struct bloom_place *place) {
+    return head->generation < place->generation;
 }
 
 static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *place, int found) {
@@ -287,6 +286,8 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_place *place
     int code = room == NULL && uses_reader(chunks, place)
                    ? read_by_reader(chunks, place, row)
                    : read_by_statement(chunks, place, room, row);
+    if (code == SQLITE_OK && *row != NULL)
+        code = check_head(chunks, place, *row);
     if (code == SQLITE_OK && room != NULL && *row != NULL)
         bloom_cache_keep(chunks->cache, &key);
     else if (code == SQLITE_OK)
@@ -299,7 +300,6 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
     uint32_t offset = BLOOM_CHUNK_HEAD_BYTES;
     uint8_t *kept;
     const uint8_t *row;
-    bool is_stale;
     int code = SQLITE_OK;
     const enum bloom_known known =
         bloom_cache_find(chunks->cache, layer_number(chunks, place->generation, place->index),
@@ -317,12 +317,11 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
     if (code != SQLITE_OK || row == NULL)
         return code;
     const struct bloom_head head = load_head(row);
-    code = check_head(chunks, place, &head, &is_stale);
-    if (code != SQLITE_OK || is_stale)
+    if (is_stale(&head, place))
         return code;
     *block = row + offset;
     *closed = head.closed != 0;
-    return SQLITE_OK;
+    return code;
 }
 
 /* Changing */
@@ -362,6 +361,8 @@ static int open_row(struct bloom_chunks *chunks, const struct bloom_cache_key *k
         code = open_chunk(chunks, &change->place, true, &change->handle);
     if (code == SQLITE_OK && change->handle != NULL)
         code = read_change(chunks, room, change);
+    if (code == SQLITE_OK && change->handle != NULL)
+        code = check_head(chunks, &change->place, change->row);
     if (code != SQLITE_OK || change->handle == NULL)
         return code;
     change->is_kept = room != NULL;
@@ -394,20 +395,17 @@ static int open_known(struct bloom_chunks *chunks, struct bloom_change *change) 
 
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change) {
-    bool is_stale = false;
     if (chunks->buffer == NULL)
         chunks->buffer = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
     if (chunks->buffer == NULL)
         return bloom_change_close(change, SQLITE_NOMEM);
     change->place = *place;
     int code = open_known(chunks, change);
-    if (code == SQLITE_OK && change->row != NULL) {
-        change->head = load_head(change->row);
-        code = check_head(chunks, place, &change->head, &is_stale);
-    }
     if (code != SQLITE_OK)
         return bloom_change_close(change, code);
-    if (change->row == NULL || is_stale) {
+    if (change->row != NULL)
+        change->head = load_head(change->row);
+    if (change->row == NULL || is_stale(&change->head, place)) {
         bloom_change_close(change, code);
         change->is_kept = change->is_draft = false;
         change->head = (struct bloom_head){.generation = place->generation};
@@ -484,7 +482,6 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
     const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
     struct bloom_place place;
     const uint8_t *row;
-    bool is_stale;
     int code = find_chunk(chunks, id, &place);
     if (code == SQLITE_OK)
         code = row_of(chunks, statement, 1, &place, &row);
@@ -493,9 +490,9 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
     const struct bloom_cache_key key = cache_key(chunks, &place);
     const uint8_t *draft = bloom_cache_find_draft(chunks->cache, &key);
     row = draft != NULL ? draft : row;
+    code = check_head(chunks, &place, row);
     const struct bloom_head head = load_head(row);
-    code = check_head(chunks, &place, &head, &is_stale);
-    return code != SQLITE_OK || is_stale
+    return code != SQLITE_OK || is_stale(&head, &place)
                ? code
                : visit(argument, &place, &head, row + BLOOM_CHUNK_HEAD_BYTES);
 }

@@ -77,8 +77,16 @@ int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite
 /* Writes the newest generation into row 0. */
 int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest);
 
+/* Computes the layers up to that index. */
+void bloom_chunks_compute(struct bloom_chunks *chunks, unsigned index);
+
 /* The layer with that index. */
-const struct bloom_layer *bloom_chunks_layer(struct bloom_chunks *chunks, unsigned index);
+static inline const struct bloom_layer *bloom_chunks_layer(struct bloom_chunks *chunks,
+                                                           unsigned index) {
+    if (index >= chunks->layer_count)
+        bloom_chunks_compute(chunks, index);
+    return &chunks->layers[index];
+}
 
 /* Whether there is a generation that is `age` generations older than the newest one. */
 static inline bool bloom_chunks_has_age(const struct bloom_chunks *chunks, unsigned age) {
