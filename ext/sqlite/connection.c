@@ -52,6 +52,7 @@ void bloom_connection_close(struct bloom_connection *connection) {
     }
     bloom_unlock();
     if (last) {
+        sqlite3_free(connection->table_message);
         sqlite3_free(connection);
         bloom_library_leave();
     }

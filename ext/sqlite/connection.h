@@ -25,8 +25,7 @@ struct bloom_caches {
     struct bloom_cache *first;
     struct bloom_cache_row *hand; /* in the ring of all rows; NULL: there are none */
     uint64_t rows;
-    uint64_t bytes;       /* of rows and indexes */
-    uint64_t index_bytes; /* of these */
+    uint64_t bytes; /* of rows and indexes */
     uint64_t limit;
     uint64_t time;   /* in look-ups */
     uint64_t ask_at; /* the time for the next question about the limit */
@@ -40,6 +39,7 @@ struct bloom_connection {
     uint64_t deaths;         /* of pins */
     unsigned tables_running; /* statements of filter tables at work: see table/database.h */
     int table_changes;       /* rows that they have changed by statements */
+    char *table_message;     /* of the error of one, from sqlite3_malloc; NULL: none */
     struct bloom_caches caches;
     bool loaded; /* everything is registered: see extension.c */
 };

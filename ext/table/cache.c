@@ -26,8 +26,7 @@
 #define BLOOM_CACHE_LOOKUPS 4096
 #endif
 
-/* The indexes of all tables may take a share of the limit. An index of this size is made in any
- * case. */
+/* An index may take a share of the limit. One of this size is made in any case. */
 #ifndef BLOOM_CACHE_INDEX_BYTES
 #define BLOOM_CACHE_INDEX_BYTES 4096
 #endif
@@ -38,25 +37,14 @@ enum { INDEX_SHARE = 8 };
 #define BLOOM_CACHE_DRAFTS 64
 #endif
 
-struct entry {
+struct bloom_cache_entry {
     struct bloom_cache_row *row; /* memory for the row; NULL: none yet */
     uint64_t state;              /* the epoch, then two bits: enum bloom_known in that epoch */
 };
 
 struct bloom_cache_array {
-    struct entry *entries; /* NULL: not used yet, or too large */
+    struct bloom_cache_entry *entries; /* NULL: not used yet, or too large */
     uint64_t count;
-};
-
-struct bloom_cache_row {
-    struct bloom_cache_row *next, *previous; /* in the ring */
-    struct bloom_cache *cache;
-    struct entry *entry;
-    sqlite3_int64 id;
-    uint32_t length;
-    bool is_draft;
-    uint64_t used; /* at that time */
-    uint8_t bytes[];
 };
 
 /* The largest limit of a cache counts for all caches. */
@@ -112,12 +100,10 @@ static void free_row(struct bloom_caches *caches, struct bloom_cache_row *row) {
 }
 
 static void free_array(struct bloom_caches *caches, struct bloom_cache_array *array) {
-    const uint64_t bytes = array->count * sizeof *array->entries;
     for (uint64_t chunk = 0; chunk < array->count; chunk++)
         if (array->entries[chunk].row != NULL)
             free_row(caches, array->entries[chunk].row);
-    caches->bytes -= bytes;
-    caches->index_bytes -= bytes;
+    caches->bytes -= array->count * sizeof *array->entries;
     sqlite3_free(array->entries);
     *array = (struct bloom_cache_array){NULL, 0};
 }
@@ -152,23 +138,11 @@ bool bloom_cache_may_keep(const struct bloom_cache *cache) {
     return total == share;
 }
 
-/* A pointer to the file says nothing, because SQLite may use the memory of a closed one again. But
- * files of one kind have the same methods. */
 bool bloom_cache_is_memory_file(struct bloom_cache *cache) {
-    const struct bloom_database *database = &cache->database;
-    sqlite3_file *file = NULL;
-    char *name = NULL;
-    sqlite3_file_control(database->connection, database->file_schema, SQLITE_FCNTL_FILE_POINTER,
-                         &file);
-    const void *methods = file != NULL ? file->pMethods : NULL; /* NULL for :memory: */
-    if (methods == cache->methods)
-        return cache->is_memory_file;
-    const bool has_name = sqlite3_file_control(database->connection, database->file_schema,
-                                               SQLITE_FCNTL_VFSNAME, &name) == SQLITE_OK;
-    /* Without memory for the name nothing is known, so the next call asks SQLite again. */
-    cache->methods = has_name && name == NULL ? NULL : methods;
-    cache->is_memory_file = has_name && (name == NULL || strstr(name, "memdb") != NULL);
-    sqlite3_free(name);
+    sqlite3_vfs *vfs = NULL;
+    sqlite3_file_control(cache->database.connection, cache->database.file_schema,
+                         SQLITE_FCNTL_VFS_POINTER, &vfs);
+    cache->is_memory_file = vfs != NULL && strcmp(vfs->zName, "memdb") == 0;
     return cache->is_memory_file;
 }
 
@@ -241,7 +215,7 @@ static int make_room(struct bloom_cache *cache, uint64_t bytes, uint64_t steps, 
         if (row->is_draft && changes)
             code = bloom_cache_write(row->cache);
         if (code != SQLITE_OK)
-            return bloom_database_fail_like(&cache->database, code, &row->cache->database);
+            return code;
         if (!row->is_draft)
             free_row(caches, row);
     }
@@ -249,15 +223,14 @@ static int make_room(struct bloom_cache *cache, uint64_t bytes, uint64_t steps, 
 }
 
 static bool index_fits(const struct bloom_caches *caches, uint64_t bytes) {
-    return bytes <= BLOOM_CACHE_INDEX_BYTES ||
-           INDEX_SHARE * (caches->index_bytes + bytes) <= caches->limit;
+    return bytes <= BLOOM_CACHE_INDEX_BYTES || INDEX_SHARE * bytes <= caches->limit;
 }
 
 /* Makes the array that has that number, unless it is too large for the limit or there is no memory:
  * what is not kept is read again. */
 static void make_array(struct bloom_cache *cache, unsigned array, uint64_t chunks) {
     struct bloom_caches *caches = cache->shared;
-    const uint64_t bytes = chunks * sizeof(struct entry);
+    const uint64_t bytes = chunks * sizeof(struct bloom_cache_entry);
     if (array >= cache->array_count) {
         struct bloom_cache_array *larger =
             sqlite3_realloc64(cache->arrays, (array + 1) * (sqlite3_uint64)sizeof *larger);
@@ -274,11 +247,10 @@ static void make_array(struct bloom_cache *cache, unsigned array, uint64_t chunk
     if (!index_fits(caches, bytes) || cache->arrays[array].entries != NULL)
         return;
     make_room(cache, bytes, caches->rows, 0, false);
-    struct entry *entries = sqlite3_malloc64(bytes);
+    struct bloom_cache_entry *entries = sqlite3_malloc64(bytes);
     if (entries == NULL)
         return;
     caches->bytes += bytes;
-    caches->index_bytes += bytes;
     memset(entries, 0, (size_t)bytes);
     cache->arrays[array] = (struct bloom_cache_array){entries, chunks};
 }
@@ -288,7 +260,8 @@ static bool has_array(const struct bloom_cache *cache, const struct bloom_cache_
 }
 
 /* What is known of a chunk; NULL when there is no place for it. */
-static struct entry *find_entry(struct bloom_cache *cache, const struct bloom_cache_key *key) {
+static struct bloom_cache_entry *find_entry(struct bloom_cache *cache,
+                                            const struct bloom_cache_key *key) {
     if (cache->usable && !has_array(cache, key))
         make_array(cache, key->array, key->chunks);
     return cache->usable && has_array(cache, key) ? &cache->arrays[key->array].entries[key->chunk]
@@ -301,7 +274,7 @@ enum bloom_known bloom_cache_find(struct bloom_cache *cache, unsigned array, uin
                                   uint32_t length, uint8_t **row) {
     if (!cache->usable || array >= cache->array_count || chunk >= cache->arrays[array].count)
         return BLOOM_UNKNOWN;
-    const struct entry *entry = &cache->arrays[array].entries[chunk];
+    const struct bloom_cache_entry *entry = &cache->arrays[array].entries[chunk];
     if (entry->state >> 2 != cache->epoch)
         return BLOOM_UNKNOWN;
     if ((entry->state & 3) == BLOOM_KEPT) {
@@ -313,17 +286,8 @@ enum bloom_known bloom_cache_find(struct bloom_cache *cache, unsigned array, uin
     return (enum bloom_known)(entry->state & 3);
 }
 
-const uint8_t *bloom_cache_find_draft(const struct bloom_cache *cache,
-                                      const struct bloom_cache_key *key) {
-    if (cache->draft_count == 0 || key->array >= cache->array_count ||
-        key->chunk >= cache->arrays[key->array].count)
-        return NULL;
-    const struct bloom_cache_row *row = cache->arrays[key->array].entries[key->chunk].row;
-    return row != NULL && row->is_draft && row->length == key->length ? row->bytes : NULL;
-}
-
 void bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists) {
-    struct entry *entry = find_entry(cache, key);
+    struct bloom_cache_entry *entry = find_entry(cache, key);
     if (entry != NULL && (exists || bloom_cache_may_keep(cache)))
         entry->state = cache->epoch << 2 | (exists ? BLOOM_SEEN : BLOOM_ABSENT);
 }
@@ -331,18 +295,15 @@ void bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *k
 int bloom_cache_room(struct bloom_cache *cache, const struct bloom_cache_key *key, bool changes,
                      uint8_t **row) {
     struct bloom_caches *caches = cache->shared;
-    struct entry *entry = find_entry(cache, key);
+    struct bloom_cache_entry *entry = find_entry(cache, key);
     int code = SQLITE_OK;
     *row = NULL;
     if (entry == NULL || !bloom_cache_may_keep(cache))
         return code;
     caches->time++; /* also a table that is never kept ages the others */
     const uint64_t bytes = sizeof *entry->row + key->length;
-    if (entry->row != NULL && entry->row->length != key->length) {
-        if (entry->row->is_draft)
-            return code;
+    if (entry->row != NULL && entry->row->length != key->length)
         free_row(caches, entry->row);
-    }
     if (entry->row == NULL) {
         code = make_room(cache, bytes, BLOOM_CACHE_STEPS, BLOOM_CACHE_AGE * caches->rows, changes);
         struct bloom_cache_row *made_row =
@@ -451,8 +412,6 @@ int bloom_cache_write(struct bloom_cache *cache) {
     if (cache->draft_count == 0)
         return SQLITE_OK;
     if (bloom_cache_is_memory_file(cache)) { /* instead of the database that the drafts are of */
-        if (cache->methods == NULL)
-            return SQLITE_NOMEM;
         bloom_cache_forget(cache);
         return SQLITE_OK;
     }

@@ -36,7 +36,19 @@
 #endif
 
 struct bloom_cache_array;
-struct bloom_cache_row;
+struct bloom_cache_entry;
+
+/* A row in memory. */
+struct bloom_cache_row {
+    struct bloom_cache_row *next, *previous; /* in the ring */
+    struct bloom_cache *cache;
+    struct bloom_cache_entry *entry;
+    sqlite3_int64 id;
+    uint32_t length;
+    bool is_draft;
+    uint64_t used; /* at that time */
+    uint8_t bytes[];
+};
 
 struct bloom_cache {
     struct bloom_database database;
@@ -47,8 +59,7 @@ struct bloom_cache {
     bool is_named;                    /* it got the name while it was open, and the database had */
     unsigned named_version;           /* that version */
     uint64_t incarnation;             /* rises when another table gets the name */
-    const void *methods;              /* of the database's file, asked about last */
-    bool is_memory_file;              /* these are memdb's */
+    bool is_memory_file;              /* when it was last asked about */
     bool writes;                      /* between xBegin and xCommit or xRollback, */
     bool has_written;                 /* and a row was written, so that the table is locked */
     bool usable;                      /* at this operation */
@@ -100,10 +111,6 @@ struct bloom_cache_key {
 enum bloom_known { BLOOM_UNKNOWN, BLOOM_SEEN, BLOOM_ABSENT, BLOOM_KEPT };
 enum bloom_known bloom_cache_find(struct bloom_cache *cache, unsigned array, uint64_t chunk,
                                   uint32_t length, uint8_t **row);
-
-/* Returns the row of a chunk if it is a draft, otherwise NULL. */
-const uint8_t *bloom_cache_find_draft(const struct bloom_cache *cache,
-                                      const struct bloom_cache_key *key);
 
 /* Notes that a chunk was read that is not kept, and whether its row exists. */
 void bloom_cache_note(struct bloom_cache *cache, const struct bloom_cache_key *key, bool exists);

@@ -22,11 +22,6 @@ enum {
 #ifndef BLOOM_LARGE_ROW_BYTES
 #define BLOOM_LARGE_ROW_BYTES 16000
 #endif
-/* A block that begins at this offset or before it is read and written together with the head and
- * everything between them, by one call instead of two. */
-#ifndef BLOOM_NEAR_BYTES
-#define BLOOM_NEAR_BYTES 4096
-#endif
 
 void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
@@ -59,7 +54,7 @@ int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite
 }
 
 /* Reads row 0 unless its newest generation is known, as long as a row in memory is valid. */
-static int start_operation(struct bloom_chunks *chunks, bool writes, sqlite3_blob **handle) {
+int bloom_chunks_start(struct bloom_chunks *chunks, sqlite3_blob **handle) {
     struct bloom_cache *cache = chunks->cache;
     bloom_cache_start(cache);
     chunks->newest = 0;
@@ -67,7 +62,10 @@ static int start_operation(struct bloom_chunks *chunks, bool writes, sqlite3_blo
         return SQLITE_OK;
     if (!cache->usable || cache->newest_epoch != cache->epoch) {
         uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
-        int code = bloom_chunks_open_row_0(chunks->database, writes, handle, row);
+        sqlite3_blob *reading = NULL;
+        int code = bloom_chunks_open_row_0(chunks->database, handle != NULL,
+                                           handle != NULL ? handle : &reading, row);
+        bloom_database_close_row(&reading, code);
         if (code != SQLITE_OK)
             return code;
         cache->newest = bloom_load32(row + BLOOM_NEWEST_AT);
@@ -75,16 +73,6 @@ static int start_operation(struct bloom_chunks *chunks, bool writes, sqlite3_blo
     }
     chunks->newest = cache->newest;
     return SQLITE_OK;
-}
-
-int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle) {
-    return start_operation(chunks, true, handle);
-}
-
-int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
-    sqlite3_blob *handle = NULL;
-    int code = start_operation(chunks, false, &handle);
-    return handle == NULL ? code : bloom_database_close_row(&handle, code);
 }
 
 int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
@@ -326,26 +314,18 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
 
 /* Changing */
 
-static bool is_near(const struct bloom_place *place) {
-    return place->offset <= BLOOM_NEAR_BYTES;
+/* Bytes of a row up to the end of what changes: one call reads or writes them. */
+static int bytes_changed(const struct bloom_place *place) {
+    return (int)(place->offset + place->bytes);
 }
 
-/* Bytes from the beginning of the row that one call reads or writes. */
-static int bytes_with_head(const struct bloom_place *place) {
-    return is_near(place) ? (int)(place->offset + place->bytes) : BLOOM_CHUNK_HEAD_BYTES;
-}
-
-/* Reads the row that the handle is at: all of it into room, if there is any, or else head and
- * blocks into the buffer. */
+/* Reads the row that the handle is at: all of it into room, if there is any, or else what may
+ * change into the buffer. */
 static int read_change(struct bloom_chunks *chunks, uint8_t *room, struct bloom_change *change) {
     const struct bloom_place *place = &change->place;
-    uint8_t *row = room != NULL ? room : chunks->buffer;
-    int code = sqlite3_blob_read(change->handle, row,
-                                 room != NULL ? (int)row_bytes(place) : bytes_with_head(place), 0);
-    if (code == SQLITE_OK && room == NULL && !is_near(place))
-        code = sqlite3_blob_read(change->handle, row + place->offset, (int)place->bytes,
-                                 (int)place->offset);
-    change->row = row;
+    const int bytes = room != NULL ? (int)row_bytes(place) : bytes_changed(place);
+    change->row = room != NULL ? room : chunks->buffer;
+    int code = sqlite3_blob_read(change->handle, change->row, bytes, 0);
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(chunks->database, code);
 }
 
@@ -418,11 +398,7 @@ int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *pla
 /* Writes head and blocks through the handle. */
 static int save_through(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
                         struct bloom_change *change) {
-    const struct bloom_place *place = &change->place;
-    int code = sqlite3_blob_write(change->handle, change->row, bytes_with_head(place), 0);
-    if (code == SQLITE_OK && !is_near(place))
-        code = sqlite3_blob_write(change->handle, change->blocks, (int)place->bytes,
-                                  (int)place->offset);
+    int code = sqlite3_blob_write(change->handle, change->row, bytes_changed(&change->place), 0);
     if (code == SQLITE_OK)
         return code;
     if (change->is_kept)
@@ -487,9 +463,6 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
         code = row_of(chunks, statement, 1, &place, &row);
     if (code != SQLITE_OK)
         return code;
-    const struct bloom_cache_key key = cache_key(chunks, &place);
-    const uint8_t *draft = bloom_cache_find_draft(chunks->cache, &key);
-    row = draft != NULL ? draft : row;
     code = check_head(chunks, &place, row);
     const struct bloom_head head = load_head(row);
     return code != SQLITE_OK || is_stale(&head, &place)
@@ -502,8 +475,10 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
                 bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
-    int code =
-        bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
+    int code = bloom_cache_write(chunks->cache);
+    if (code == SQLITE_OK)
+        code =
+            bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
     if (code != SQLITE_OK)
         return code;
     for (sqlite3_int64 least = first; row && code == SQLITE_OK;

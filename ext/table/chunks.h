@@ -56,13 +56,10 @@ struct bloom_chunks {
 
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
-/* Call first in each operation that reads. Decides whether memory may be used, and reads the newest
- * generation if there are several. */
-int bloom_chunks_start_reading(struct bloom_chunks *chunks);
-
-/* Call first in each operation that writes. *handle must be NULL. It may be open afterwards, and
- * bloom_change_open takes it over. */
-int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle);
+/* Call first in each operation. Decides whether memory may be used, and reads the newest generation
+ * if there are several. handle is NULL in an operation that reads. In one that writes *handle must
+ * be NULL, may be open afterwards, and bloom_change_open takes it over. */
+int bloom_chunks_start(struct bloom_chunks *chunks, sqlite3_blob **handle);
 
 /* Call last in each operation. Closes the reader unless a cursor is open. */
 void bloom_chunks_finish(struct bloom_chunks *chunks);
@@ -139,8 +136,8 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 int bloom_change_close(struct bloom_change *change, int code);
 
 /* Calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
- * table, or of one generation from layer `first` on. Drafts count, and not what they replace. An
- * error of visit ends the walk. A row that is no chunk, or contradicts FORMAT-tables.md, is an
+ * table, or of one generation from layer `first` on. Drafts are written first. An error of visit
+ * ends the walk. A row that is no chunk, or contradicts FORMAT-tables.md, is an
  * error. visit must not start another walk. */
 typedef int bloom_chunk_visit(void *argument, const struct bloom_place *place,
                               const struct bloom_head *head, const uint8_t *blocks);

@@ -9,7 +9,7 @@
 /* The bytes of a table leaf page that the BLOB of its one row cannot use: a payload that does not
  * overflow is at least 35 bytes shorter than the page, and up to 5 bytes of it are the record
  * header. */
-enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512 };
+enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512, PAGE_USUAL = 4096 };
 
 /* Of schema and shadow table. By rowid, as a BLOB handle finds a row. */
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
@@ -28,11 +28,9 @@ int bloom_database_fail(struct bloom_database *database, int code, const char *f
     va_start(list, format);
     char *message = bloom_message(database->connection, database->name, format, list);
     va_end(list);
-    sqlite3_free(database->message);
-    database->message = message;
-    if (message == NULL)
-        return SQLITE_NOMEM;
-    return code;
+    sqlite3_free(database->owner->table_message);
+    database->owner->table_message = message;
+    return message == NULL ? SQLITE_NOMEM : code;
 }
 
 int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
@@ -41,17 +39,9 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
     return bloom_database_fail(database, code, "%s", sqlite3_errmsg(database->connection));
 }
 
-int bloom_database_fail_like(struct bloom_database *database, int code,
-                             struct bloom_database *other) {
-    char *message = bloom_database_message(other);
-    sqlite3_free(database->message);
-    database->message = message;
-    return code;
-}
-
 char *bloom_database_message(struct bloom_database *database) {
-    char *message = database->message;
-    database->message = NULL;
+    char *message = database->owner->table_message;
+    database->owner->table_message = NULL;
     return message;
 }
 
@@ -79,7 +69,6 @@ void bloom_database_close(struct bloom_database *database) {
     sqlite3_free(database->schema);
     sqlite3_free(database->name);
     sqlite3_free(database->data_name);
-    sqlite3_free(database->message);
 }
 
 int bloom_database_enter(struct bloom_database *database) {
@@ -124,30 +113,18 @@ int bloom_database_create_table(struct bloom_database *database) {
                                              database->schema, database->data_name));
 }
 
-/* Looks for a table. Returns SQLITE_OK when it exists, SQLITE_ERROR when it does not, or another
- * error. */
-static int find_table(struct bloom_database *database, const char *name) {
-    return sqlite3_table_column_metadata(database->connection, database->schema, name, NULL, NULL,
-                                         NULL, NULL, NULL, NULL);
-}
-
 /* A view is no table of ours: it stays, as everything else that DROP TABLE does not drop. */
 int bloom_database_drop_table(struct bloom_database *database) {
-    if (find_table(database, database->data_name) == SQLITE_ERROR)
+    if (sqlite3_table_column_metadata(database->connection, database->schema, database->data_name,
+                                      NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_ERROR)
         return SQLITE_OK;
     return execute(database, sqlite3_mprintf("DROP TABLE IF EXISTS \"%w\".\"%w\"", database->schema,
                                              database->data_name));
 }
 
 int bloom_database_rename_table(struct bloom_database *database, const char *name) {
-    int code = execute(database, sqlite3_mprintf("ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_data\"",
-                                                 database->schema, database->data_name, name));
-    if (code == SQLITE_OK && find_table(database, database->data_name) == SQLITE_OK)
-        return bloom_database_fail(database, SQLITE_AUTH,
-                                   "the authorizer of this connection ignores a part of ALTER "
-                                   "TABLE %s. Let it allow or deny that",
-                                   database->data_name);
-    return code;
+    return execute(database, sqlite3_mprintf("ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_data\"",
+                                             database->schema, database->data_name, name));
 }
 
 /* Statements that stay */
@@ -178,23 +155,20 @@ static int end_unless_bound(struct bloom_database *database, enum bloom_statemen
                : bloom_database_end(database, which, bloom_database_fail_sqlite(database, code));
 }
 
-/* Returns SQLITE_OK if the ids of the shadow table are its rowids, and damage if not. Where there
- * is no table, the caller's next call fails and says so, except on a view, whose rows may have no
- * end: *is_table is then false. Anybody may replace the table, so this is asked each time. */
-static int check_ids(struct bloom_database *database, bool *is_table) {
+/* The rows of a view may have no end, and in another table an id may be no rowid. Anybody may
+ * replace the table, so this is asked each time. */
+static int check_table(struct bloom_database *database) {
     const char *type = "";
     int is_primary = 0;
     int code =
         sqlite3_table_column_metadata(database->connection, database->schema, database->data_name,
                                       "id", &type, NULL, NULL, &is_primary, NULL);
-    *is_table = code == SQLITE_OK || find_table(database, database->data_name) == SQLITE_OK;
     if (code == SQLITE_OK && is_primary && sqlite3_stricmp(type, "INTEGER") == 0)
         return code;
     if (code != SQLITE_OK && code != SQLITE_ERROR)
         return bloom_database_fail_sqlite(database, code);
-    return *is_table
-               ? bloom_database_damaged(database, "%s", "it has no column id INTEGER PRIMARY KEY")
-               : SQLITE_OK;
+    return bloom_database_damaged(database, "%s",
+                                  "it is gone, or has no column id INTEGER PRIMARY KEY");
 }
 
 /* Prepares a statement and binds its first parameter. Until the statement ends, the connection
@@ -202,16 +176,9 @@ static int check_ids(struct bloom_database *database, bool *is_table) {
 static int begin_statement(struct bloom_database *database, enum bloom_statement which,
                            sqlite3_int64 first) {
     enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };
-    bool is_table;
-    int code = check_ids(database, &is_table);
-    if (!is_table) {
-        sqlite3_finalize(database->statements[which]);
-        database->statements[which] = NULL;
-    }
+    int code = check_table(database);
     if (code == SQLITE_OK)
         code = prepare(database, which);
-    if (code == SQLITE_OK && !is_table)
-        code = bloom_database_fail(database, SQLITE_ERROR, "%s is a view", database->data_name);
     if (code != SQLITE_OK)
         return code;
     if (++database->owner->tables_running == 1)
@@ -260,16 +227,9 @@ static int run_statement(struct bloom_database *database, enum bloom_statement w
     int code = take_step(database, which, &row);
     if (code != SQLITE_OK)
         return code;
-    /* A statement that an authorizer turned into nothing writes nothing. */
-    const bool is_ignored = sqlite3_stmt_readonly(database->statements[which]) != 0;
     code = bloom_database_end(database, which, code);
     database->owner->table_changes += sqlite3_total_changes(database->connection) - before;
-    return code == SQLITE_OK && is_ignored
-               ? bloom_database_fail(database, SQLITE_AUTH,
-                                     "the authorizer of this connection ignores an INSERT into %s. "
-                                     "Let it allow or deny that",
-                                     database->data_name)
-               : code;
+    return code;
 }
 
 /* After a write: a trigger on the shadow table may have undone or changed it. `found` is what a
@@ -341,9 +301,9 @@ int bloom_database_close_row(sqlite3_blob **handle, int code) {
     return code;
 }
 
-/* SQLite gives SQLITE_ERROR both when there is no such row and when there is no such table, or a
- * view, or a value that is neither text nor BLOB. Only the first must count as no row, so a
- * statement decides. If it finds a row, the message of the failure stays. */
+/* SQLite gives SQLITE_ERROR both when there is no such row and when a value is neither text nor
+ * BLOB. Only the first must count as no row, so a statement decides. If it finds a row, the message
+ * of the failure stays. */
 static int explain_no_handle(struct bloom_database *database, sqlite3_int64 id, int failure) {
     sqlite3_stmt *statement;
     bool row;
@@ -358,8 +318,7 @@ static int explain_no_handle(struct bloom_database *database, sqlite3_int64 id, 
 
 int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, bool writes,
                             sqlite3_blob **handle) {
-    bool is_table = true;
-    int code = *handle != NULL ? SQLITE_OK : check_ids(database, &is_table);
+    int code = *handle != NULL ? SQLITE_OK : check_table(database);
     if (code != SQLITE_OK)
         return code;
     if (*handle != NULL)
@@ -369,7 +328,7 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
                                  "data", id, writes, handle);
     if (code == SQLITE_OK)
         return code;
-    if ((code & 0xff) == SQLITE_ERROR && is_table)
+    if ((code & 0xff) == SQLITE_ERROR)
         code = explain_no_handle(database, id, code);
     else
         code = bloom_database_fail_sqlite(database, code);
@@ -419,10 +378,8 @@ int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes) 
     int code = ask_pragma(database, "page_size", &page);
     if (code != SQLITE_OK)
         return code;
-    if (page < PAGE_MINIMUM)
-        return bloom_database_fail(database, SQLITE_AUTH,
-                                   "the authorizer of this connection hides the page size. Let it "
-                                   "allow PRAGMA page_size");
+    if (page < PAGE_MINIMUM) /* an authorizer hides it */
+        page = PAGE_USUAL;
     int reserved = -1; /* bytes at the end of each page that extensions use; asked, not set */
     sqlite3_file_control(database->connection, database->schema, SQLITE_FCNTL_RESERVE_BYTES,
                          &reserved);

@@ -49,7 +49,6 @@ struct bloom_database {
     struct bloom_connection *owner;
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: not prepared yet */
     int length_limit;                           /* of the connection, while a statement runs */
-    char *message;
 };
 
 /* Begins. Touches no database yet. Returns false when there is no memory; close in either case. */
@@ -74,12 +73,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code);
                         "%s is damaged: " format BLOOM_RESTORE_DATABASE, (database)->data_name,    \
                         __VA_ARGS__, (database)->name)
 
-/* Fails with the code and the message of another one, whose message is then gone. */
-int bloom_database_fail_like(struct bloom_database *database, int code,
-                             struct bloom_database *other);
-
-/* Returns the message that is kept, from sqlite3_malloc, now the caller's; NULL if there is
- * none. */
+/* Returns the message that was kept last on the connection, from sqlite3_malloc, now the caller's;
+ * NULL if there is none. */
 char *bloom_database_message(struct bloom_database *database);
 
 /* Returns SQLITE_LOCKED while a statement of a filter table of this connection runs. Every method

@@ -34,7 +34,7 @@ static int find_in_ages(struct bloom_chunks *chunks, unsigned age, unsigned end,
 int bloom_keys_check(struct bloom_chunks *chunks, const uint64_t *words, unsigned count,
                      bool *found) {
     *found = false;
-    int code = bloom_chunks_start_reading(chunks);
+    int code = bloom_chunks_start(chunks, NULL);
     for (; code == SQLITE_OK && count > 0 && !*found;
          count--, words += chunks->growth.layout->hash_words)
         code = find_in_ages(chunks, 0, BLOOM_GENERATIONS_MAXIMUM, words, found);
@@ -92,7 +92,7 @@ int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool agai
     struct bloom_change change = {.handle = NULL};
     const bool counts = again && chunks->growth.layout->blocks->remove != NULL;
     const bool looks = !counts && !*expects_new;
-    int code = bloom_chunks_start_writing(chunks, &change.handle);
+    int code = bloom_chunks_start(chunks, &change.handle);
     *found = false;
     if (code == SQLITE_OK && !again)
         code = find_in_ages(chunks, 1, BLOOM_GENERATIONS_MAXIMUM, words, found);
@@ -110,7 +110,7 @@ int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool agai
 int bloom_keys_remove(struct bloom_chunks *chunks, const uint64_t *words) {
     struct bloom_change change = {.handle = NULL};
     bool found;
-    int code = bloom_chunks_start_writing(chunks, &change.handle);
+    int code = bloom_chunks_start(chunks, &change.handle);
     if (code == SQLITE_OK)
         code = open_path(chunks, words, &change, &found);
     if (code != SQLITE_OK || !found)

@@ -5,7 +5,7 @@
  * DELETE finds exactly the chunk that an INSERT counted it in. There is no shortcut to the newest
  * layer: a DELETE that took one would remove other keys.
  *
- * Each function begins with bloom_chunks_start_reading or bloom_chunks_start_writing.
+ * Each function begins with bloom_chunks_start.
  */
 #ifndef BLOOM_TABLE_KEYS_H
 #define BLOOM_TABLE_KEYS_H

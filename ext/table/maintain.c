@@ -26,7 +26,7 @@ int bloom_maintain_rotate(struct bloom_chunks *chunks) {
     /* Later a draft of a forgotten generation would overwrite the one that has its slot then. */
     int code = bloom_cache_write(chunks->cache);
     if (code == SQLITE_OK)
-        code = bloom_chunks_start_reading(chunks);
+        code = bloom_chunks_start(chunks, NULL);
     if (code == SQLITE_OK && chunks->newest == UINT32_MAX)
         code = bloom_database_fail(chunks->database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
@@ -65,7 +65,7 @@ static int collect(struct bloom_chunks *chunks, bool newest_only, const char *re
                    struct bloom_shape *shape, uint8_t **bytes) {
     const int length_limit = sqlite3_limit(chunks->database->connection, SQLITE_LIMIT_LENGTH, -1);
     struct collection collection = {.chunks = chunks, .refusal = refusal};
-    int code = bloom_chunks_start_reading(chunks);
+    int code = bloom_chunks_start(chunks, NULL);
     *shape = bloom_chunks_layer(chunks, 0)->shape;
     if (code == SQLITE_OK && bloom_filter_bytes(shape) > (uint64_t)length_limit)
         code = bloom_database_fail(
@@ -188,7 +188,7 @@ int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
      * says so of the result. */
     sqlite3_str *text = sqlite3_str_new(NULL), *list = sqlite3_str_new(NULL);
     sqlite3_str *generations = sqlite3_str_new(NULL);
-    int code = bloom_chunks_start_reading(chunks);
+    int code = bloom_chunks_start(chunks, NULL);
     unsigned ages = 0;
     while (bloom_chunks_has_age(chunks, ages))
         ages++;
@@ -348,6 +348,6 @@ static int check_chunk(void *argument, const struct bloom_place *place,
 }
 
 int bloom_maintain_verify(struct bloom_chunks *chunks) {
-    int code = bloom_chunks_start_reading(chunks);
+    int code = bloom_chunks_start(chunks, NULL);
     return code == SQLITE_OK ? bloom_chunks_each(chunks, check_chunk, chunks) : code;
 }

@@ -1,6 +1,6 @@
 /* What concerns all chunks of a filter table: its filter, its description, merging, checking.
  *
- * Each function begins with bloom_chunks_start_reading or bloom_chunks_start_writing.
+ * Each function begins with bloom_chunks_start.
  */
 #ifndef BLOOM_TABLE_MAINTAIN_H
 #define BLOOM_TABLE_MAINTAIN_H

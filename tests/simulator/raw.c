@@ -133,9 +133,9 @@ static const void *row_that_counts(struct bloom_cache *cache, sqlite3_int64 id, 
                                         .id = id,
                                         .length = (uint32_t)length};
     uint8_t *kept;
-    const uint8_t *draft = id > 0 ? bloom_cache_find_draft(cache, &key) : NULL;
-    if (draft != NULL)
-        return draft;
+    for (size_t i = 0; i < cache->draft_count; i++)
+        if (cache->drafts[i]->id == id)
+            return cache->drafts[i]->bytes;
     expect(id <= 0 ||
                bloom_cache_find(cache, key.array, key.chunk, key.length, &kept) != BLOOM_KEPT ||
                memcmp(kept, bytes, length) == 0,

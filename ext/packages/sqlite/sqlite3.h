@@ -23,7 +23,7 @@ typedef struct sqlite3_module sqlite3_module;
 typedef struct sqlite3_vtab sqlite3_vtab;
 typedef struct sqlite3_vtab_cursor sqlite3_vtab_cursor;
 typedef struct sqlite3_index_info sqlite3_index_info;
-typedef struct sqlite3_file sqlite3_file;
+typedef struct sqlite3_vfs sqlite3_vfs;
 typedef int (*sqlite3_callback)(void *, int, char **, char **);
 typedef void (*sqlite3_destructor_type)(void *);
 typedef void (*sqlite3_step_type)(sqlite3_context *, int, sqlite3_value **);
@@ -43,8 +43,8 @@ enum {
     SQLITE_DETERMINISTIC = 0x000000800, SQLITE_INNOCUOUS = 0x000200000,
     SQLITE_PREPARE_PERSISTENT = 0x01, SQLITE_PREPARE_NO_VTAB = 0x04, SQLITE_LIMIT_LENGTH = 0,
     SQLITE_DBSTATUS_CACHE_USED = 1, SQLITE_DBSTATUS_CACHE_USED_SHARED = 11,
-    SQLITE_FCNTL_FILE_POINTER = 7, SQLITE_FCNTL_VFSNAME = 12, SQLITE_FCNTL_DATA_VERSION = 35,
-    SQLITE_FCNTL_RESERVE_BYTES = 38, SQLITE_TXN_WRITE = 2, SQLITE_IGNORE = 2,
+    SQLITE_FCNTL_VFS_POINTER = 27, SQLITE_FCNTL_DATA_VERSION = 35, SQLITE_FCNTL_RESERVE_BYTES = 38,
+    SQLITE_TXN_WRITE = 2, SQLITE_IGNORE = 2,
     SQLITE_VTAB_CONSTRAINT_SUPPORT = 1, SQLITE_VTAB_INNOCUOUS = 2, SQLITE_INDEX_SCAN_UNIQUE = 1,
     SQLITE_INDEX_CONSTRAINT_EQ = 2, SQLITE_INDEX_CONSTRAINT_GT = 4,
     SQLITE_INDEX_CONSTRAINT_LE = 8, SQLITE_INDEX_CONSTRAINT_LT = 16,
@@ -53,8 +53,10 @@ enum {
 };
 /* clang-format on */
 
-struct sqlite3_file {
-    const struct sqlite3_io_methods *pMethods;
+struct sqlite3_vfs {
+    int iVersion, szOsFile, mxPathname;
+    sqlite3_vfs *pNext;
+    const char *zName;
 };
 
 struct sqlite3_vtab {
