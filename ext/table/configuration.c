@@ -128,11 +128,11 @@ enum bloom_key_type bloom_configuration_key_type(int count, const char *const *a
 
 /* Row 0 */
 
-/* Neither ASCII nor UTF-8 begins with this byte, so text is never taken for row 0. */
-static const uint8_t ROW_MAGIC[4] = {0x89, 'B', 'L', 'T'};
+/* Neither ASCII nor UTF-8 begins with this byte, so text is never taken for row 0. The last byte is
+ * the version of the format. */
+static const uint8_t ROW_MAGIC[] = {0x89, 'B', 'L', 'T', 1};
 
 enum {
-    ROW_FORMAT_VERSION = 1,
     ROW_VERSION_AT = 4,
     ROW_LAYOUT_AT = 5,
     ROW_HASHING_AT = 6,
@@ -151,11 +151,8 @@ void bloom_configuration_write(const struct bloom_configuration *configuration,
     const struct bloom_growth *growth = &configuration->growth;
     const struct bloom_keying *keying = &growth->keying;
     const struct bloom_shape shape = {.layout = growth->layout, .keying = *keying};
-    uint64_t rate;
-    memcpy(&rate, &growth->rate, sizeof rate);
     memset(row, 0, BLOOM_CONFIGURATION_BYTES);
     memcpy(row, ROW_MAGIC, sizeof ROW_MAGIC);
-    row[ROW_VERSION_AT] = ROW_FORMAT_VERSION;
     row[ROW_LAYOUT_AT] = growth->layout->number;
     row[ROW_HASHING_AT] = bloom_shape_hashing(&shape)->number;
     row[ROW_RULE_AT] = keying->rule != NULL ? keying->rule->number : 0;
@@ -164,7 +161,7 @@ void bloom_configuration_write(const struct bloom_configuration *configuration,
     row[ROW_GENERATIONS_AT] = (uint8_t)growth->generations;
     bloom_store32(row + ROW_CHUNK_BLOCKS_AT, growth->chunk_blocks);
     bloom_store64(row + ROW_CAPACITY_AT, growth->capacity);
-    bloom_store64(row + ROW_RATE_AT, rate);
+    bloom_store64(row + ROW_RATE_AT, bloom_bits_of_double(growth->rate));
     for (int i = 0; keying->salted && i < 2; i++)
         bloom_store64(row + ROW_SALT_AT + 8 * i, keying->salt[i]);
 }
@@ -181,49 +178,37 @@ static bool in_range(const struct bloom_growth *growth) {
 }
 
 bool bloom_configuration_is_newer(const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
-    return memcmp(row, ROW_MAGIC, sizeof ROW_MAGIC) == 0 &&
-           row[ROW_VERSION_AT] > ROW_FORMAT_VERSION;
+    return memcmp(row, ROW_MAGIC, ROW_VERSION_AT) == 0 &&
+           row[ROW_VERSION_AT] > ROW_MAGIC[ROW_VERSION_AT];
 }
 
 bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_t *newest,
                               const uint8_t row[BLOOM_CONFIGURATION_BYTES],
                               char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_growth *growth = &configuration->growth;
-    const uint64_t rate = bloom_load64(row + ROW_RATE_AT);
     char text[BLOOM_PROBLEM_SIZE];
     uint8_t again[BLOOM_CONFIGURATION_BYTES];
-    if (memcmp(row, ROW_MAGIC, sizeof ROW_MAGIC) != 0) {
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "does not begin with 89424c54");
-        return false;
-    }
-    if (row[ROW_VERSION_AT] != ROW_FORMAT_VERSION) {
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "has format version %u, which no release has written",
-                         row[ROW_VERSION_AT]);
-        return false;
-    }
+    if (memcmp(row, ROW_MAGIC, sizeof ROW_MAGIC) != 0)
+        return bloom_fail(problem, "does not begin with 89424c5401");
     *configuration = (struct bloom_configuration){
         .growth = {.layout = bloom_layout_by_numbers(row[ROW_LAYOUT_AT], row[ROW_HASHING_AT]),
                    .keying = {.salted = row[ROW_HASHING_AT] == bloom_hashing_siphash.number,
                               .salt = {bloom_load64(row + ROW_SALT_AT),
                                        bloom_load64(row + ROW_SALT_AT + 8)}},
                    .capacity = bloom_load64(row + ROW_CAPACITY_AT),
+                   .rate = bloom_double_of_bits(bloom_load64(row + ROW_RATE_AT)),
                    .generations = row[ROW_GENERATIONS_AT],
                    .chunk_blocks = bloom_load32(row + ROW_CHUNK_BLOCKS_AT),
                    .mode = (enum bloom_growth_mode)row[ROW_GROWTH_AT]},
         .key = (enum bloom_key_type)row[ROW_AFFINITY_AT]};
-    memcpy(&growth->rate, &rate, sizeof rate);
     *newest = bloom_load32(row + BLOOM_NEWEST_AT);
     if (!bloom_key_rule_by_number(row[ROW_RULE_AT], &growth->keying.rule) || !in_range(growth) ||
         configuration->key > (growth->keying.rule != NULL ? BLOOM_KEY_AS_IT_IS : BLOOM_KEY_REAL) ||
-        (*newest > 0 && growth->generations == 1) || !bloom_growth_possible(growth, text)) {
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "has numbers that no table has");
-        return false;
-    }
+        (*newest > 0 && growth->generations == 1) || !bloom_growth_possible(growth, text))
+        return bloom_fail(problem, "has numbers that no table has");
     /* What was not read must be zero. */
     bloom_configuration_write(configuration, again);
     bloom_store32(again + BLOOM_NEWEST_AT, *newest);
-    if (memcmp(row, again, sizeof again) != 0)
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "has numbers where zeros should be");
-    return memcmp(row, again, sizeof again) == 0;
+    return memcmp(row, again, sizeof again) == 0 ||
+           bloom_fail(problem, "has numbers where zeros should be");
 }

@@ -58,13 +58,16 @@ static struct table *table_of(sqlite3_vtab *base) {
     return (struct table *)base;
 }
 
-/* Hands the message for a failed call on to SQLite. */
+/* Hands the message for a failed call on to SQLite. A call that succeeds may have met an error, of
+ * which nobody must hear. */
 static int report(struct table *table, int code) {
     char *message = bloom_database_message(table->database);
-    if (message != NULL) {
-        sqlite3_free(table->base.zErrMsg);
+    if (message == NULL)
+        return code;
+    char **place = code == SQLITE_OK ? &message : &table->base.zErrMsg;
+    sqlite3_free(*place);
+    if (code != SQLITE_OK)
         table->base.zErrMsg = message;
-    }
     return code;
 }
 
@@ -760,37 +763,33 @@ struct module {
 };
 
 static const struct module MODULE = {
-    .base =
-        {
-            .iVersion = 4,
-            .xCreate = table_create,
-            .xConnect = table_connect,
-            .xBestIndex = table_best_index,
-            .xDisconnect = table_disconnect,
-            .xDestroy = table_destroy,
-            .xOpen = cursor_open,
-            .xClose = cursor_close,
-            .xFilter = cursor_filter,
-            .xNext = cursor_next,
-            .xEof = cursor_eof,
-            .xColumn = cursor_column,
-            .xRowid = cursor_rowid,
-            .xUpdate = table_update,
-            .xBegin = table_begin,
-            .xSync = table_sync,
-            .xCommit = table_commit,
-            .xRollback = table_rollback,
-            .xFindFunction = table_find_function,
-            .xRename = table_rename,
-            .xSavepoint = table_savepoint,
-            .xRelease = table_release,
-            .xRollbackTo = table_rollback_to,
-            .xShadowName = table_shadow_name,
+    .base.iVersion = 4,
+    .base.xCreate = table_create,
+    .base.xConnect = table_connect,
+    .base.xBestIndex = table_best_index,
+    .base.xDisconnect = table_disconnect,
+    .base.xDestroy = table_destroy,
+    .base.xOpen = cursor_open,
+    .base.xClose = cursor_close,
+    .base.xFilter = cursor_filter,
+    .base.xNext = cursor_next,
+    .base.xEof = cursor_eof,
+    .base.xColumn = cursor_column,
+    .base.xRowid = cursor_rowid,
+    .base.xUpdate = table_update,
+    .base.xBegin = table_begin,
+    .base.xSync = table_sync,
+    .base.xCommit = table_commit,
+    .base.xRollback = table_rollback,
+    .base.xFindFunction = table_find_function,
+    .base.xRename = table_rename,
+    .base.xSavepoint = table_savepoint,
+    .base.xRelease = table_release,
+    .base.xRollbackTo = table_rollback_to,
+    .base.xShadowName = table_shadow_name,
 #if SQLITE_VERSION_NUMBER >= 3044000
-            .xIntegrity = table_integrity,
-#endif
-        },
-#if SQLITE_VERSION_NUMBER < 3044000
+    .base.xIntegrity = table_integrity,
+#else
     .xIntegrity = table_integrity,
 #endif
 };
