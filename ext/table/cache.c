@@ -146,12 +146,12 @@ bool bloom_cache_is_memory_file(struct bloom_cache *cache) {
     return cache->is_memory_file;
 }
 
-/* Returns true if a write transaction on the table's database is under way, or if one may be and
- * SQLite does not tell. */
+/* Returns true if a write transaction on the table's database is under way, or if SQLite does not
+ * report that none is. */
 static bool is_writing(const struct bloom_cache *cache) {
     sqlite3 *connection = cache->database.connection;
 #if SQLITE_VERSION_NUMBER >= 3034000
-    /* The first question, about any schema, compares no names. */
+    /* Asking about all schemas first is faster, because SQLite then compares no names. */
     if (cache->knows_transactions)
         return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
                sqlite3_txn_state(connection, cache->database.schema) == SQLITE_TXN_WRITE;
@@ -336,8 +336,8 @@ void bloom_cache_drop(struct bloom_cache *cache, const struct bloom_cache_key *k
 
 /* Drafts */
 
-/* Returns true if only one statement that writes is under way. A further one begins a savepoint, of
- * which SQLite tells, or is not rolled back on its own. */
+/* Returns true if only one statement that writes is under way. A further one begins a savepoint,
+ * which SQLite reports, or is not rolled back on its own. */
 static bool is_outside_of_statements(struct bloom_cache *cache) {
     sqlite3_stmt *statement = NULL;
     unsigned writing = 0;
@@ -517,8 +517,8 @@ void bloom_cache_rollback_to(struct bloom_cache *cache, int depth) {
     cache->depth = depth;
 }
 
-/* SQLite does not tell a new table of a rollback to a savepoint that was open before it, but from
- * the next savepoint on it does. Until then nothing is kept. */
+/* When SQLite rolls back to a savepoint that was open before the table was made, it does not call
+ * its xRollbackTo; from the next savepoint on it does. Until then nothing is kept. */
 void bloom_cache_rename(struct bloom_cache *cache) {
     bloom_cache_forget(cache);
     cache->writes = false;

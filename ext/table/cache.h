@@ -8,21 +8,24 @@
  *      chunk that was copied while the page cache was not shared is valid as long as
  *      SQLITE_FCNTL_DATA_VERSION is the same. Only commits change it, and each changes the version.
  *   2. In a write transaction that has begun for this table (xBegin), what was read or written
- *      since is valid until it ends or is rolled back, in part or whole, of which SQLite tells.
+ *      since is valid until it ends or is rolled back, in part or whole, which SQLite reports.
  *
  * memdb is the file that sqlite3_deserialize makes. It may put another database there, whose
  * version begins again. In shared-cache mode another connection's uncommitted changes can be seen,
  * except while this one writes.
  *
- * Drafts are written before SQLite commits or begins a savepoint, and when memory is short. So a
- * rollback to a savepoint may drop all that is in memory.
- * SQLite 3.34 and later tell whether xRollback is one: sqlite3_close calls it, too, before it says
- * that it is busy, and the transaction goes on. Earlier ones do not tell, so there are no drafts.
+ * Drafts are written before SQLite commits or begins a savepoint, before a walk over rows, and when
+ * memory is short. So a rollback to a savepoint may drop all that is in memory. A statement that
+ * fails is rolled back only in the databases that it writes itself, and not where a function in it
+ * writes. So within another statement that writes there are no drafts.
+ *
+ * sqlite3_close calls xRollback, too, before it says that it is busy, and the transaction goes on.
+ * SQLite 3.34 and later report whether it does. With earlier ones there are no drafts.
  *
  * A cache belongs to a connection and the name of a table, because SQLite may have several objects
  * of one table: a cursor that is open across a rollback keeps the old one. All caches of a
- * connection share one limit of memory, BLOOM_CACHE_BYTES, or the cache_size of the table's
- * database if that is more. What was not used for long makes room. With 0 everything works without
+ * connection share one limit of memory: BLOOM_CACHE_BYTES, or the largest cache_size of their
+ * databases if that is more. What was not used for long makes room. With 0 everything works without
  * memory.
  */
 #ifndef BLOOM_TABLE_CACHE_H
@@ -55,24 +58,24 @@ struct bloom_cache {
     struct bloom_caches *shared;
     struct bloom_cache *next;         /* of the connection */
     unsigned references;              /* by objects of the table */
-    bool knows_transactions;          /* SQLite tells whether a write transaction is under way */
-    bool is_named;                    /* it got the name while it was open, and the database had */
-    unsigned named_version;           /* that version */
+    bool knows_transactions;          /* SQLite reports whether a write transaction is under way */
+    bool is_named;                    /* a table got the name while this was open */
+    unsigned named_version;           /* of the database, when it got the name */
     uint64_t incarnation;             /* rises when another table gets the name */
     bool is_memory_file;              /* when it was last asked about */
-    bool writes;                      /* between xBegin and xCommit or xRollback, */
-    bool has_written;                 /* and a row was written, so that the table is locked */
+    bool writes;                      /* between xBegin and xCommit or xRollback */
+    bool has_written;                 /* a row since then, so that the table is locked */
     bool usable;                      /* at this operation */
     unsigned version;                 /* of the database, to which the epoch belongs */
     int changes;                      /* of rows by the connection, at the last savepoint */
     int depth;                        /* of the savepoint after which all drafts were made */
     bool is_outside;                  /* of other statements that write, since a savepoint */
     uint64_t epoch;                   /* what is known of another epoch is void */
-    uint64_t changes_made;            /* since everything was forgotten, and */
-    uint64_t changes_before;          /* between the last two times */
+    uint64_t changes_made;            /* by keys, since everything was forgotten */
+    uint64_t changes_before;          /* between the last two times of that */
     uint64_t limit;                   /* of memory, for this table's database */
-    uint32_t newest;                  /* generation, */
-    uint64_t newest_epoch;            /* known in that epoch */
+    uint32_t newest;                  /* generation, if it is known in this epoch */
+    uint64_t newest_epoch;            /* in which it is known */
     struct bloom_cache_array *arrays; /* by slot and layer */
     unsigned array_count;
     struct bloom_cache_row **drafts;
@@ -125,11 +128,7 @@ void bloom_cache_keep(struct bloom_cache *cache, const struct bloom_cache_key *k
 /* Forgets a row that was changed in memory and could not be written. */
 void bloom_cache_drop(struct bloom_cache *cache, const struct bloom_cache_key *key);
 
-/* SQLite tells every table when it rolls a statement back, and drafts are dropped. But only those
- * databases are rolled back that the statement itself writes, and not what a function in it changes
- * elsewhere. So within another statement that writes there are no drafts.
- *
- * Returns true if a row that is kept may be changed now without writing it. */
+/* Returns true if a row that is kept may be changed now without writing it. */
 bool bloom_cache_may_draft(struct bloom_cache *cache);
 
 /* Makes a draft of a row that is kept and has changed. bloom_cache_may_draft must have said so. */

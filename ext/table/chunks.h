@@ -113,13 +113,12 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
 
 /* A place that is open for change, with the head of its chunk. */
 struct bloom_change {
-    sqlite3_blob
-        *handle; /* NULL: nothing is open, or the chunk counts as zeros, or it is a draft */
+    sqlite3_blob *handle; /* NULL: nothing is open, the chunk counts as zeros, or it is a draft */
     struct bloom_place place;
     struct bloom_head head;
     uint8_t *row;    /* in the cache, or a buffer */
     uint8_t *blocks; /* the bytes of the place in it, zeros when the chunk counts as zeros */
-    bool is_kept;    /* the row is in the cache, */
+    bool is_kept;    /* the row is in the cache */
     bool is_draft;   /* and is not written now */
 };
 

@@ -26,7 +26,7 @@ int bloom_keys_check(struct bloom_chunks *chunks, const uint64_t *words, unsigne
 int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool again,
                    bool *expects_new, bool *found);
 
-/* Takes one count of a key away, unless it is certainly not in. The layout must count. */
+/* Removes one count of a key, unless it is certainly not in. The layout must count. */
 int bloom_keys_remove(struct bloom_chunks *chunks, const uint64_t *words);
 
 #endif

@@ -62,12 +62,12 @@ static struct table *table_of(sqlite3_vtab *base) {
  * which nobody must hear. */
 static int report(struct table *table, int code) {
     char *message = bloom_database_message(table->database);
-    if (message == NULL)
-        return code;
-    char **place = code == SQLITE_OK ? &message : &table->base.zErrMsg;
-    sqlite3_free(*place);
-    if (code != SQLITE_OK)
+    if (code == SQLITE_OK) {
+        sqlite3_free(message);
+    } else if (message != NULL) {
+        sqlite3_free(table->base.zErrMsg);
         table->base.zErrMsg = message;
+    }
     return code;
 }
 
@@ -76,7 +76,7 @@ static int report(struct table *table, int code) {
     report(table, bloom_database_fail((table)->database, SQLITE_ERROR, __VA_ARGS__))
 
 /* The rowid of the row that key MATCH returns. It stands for the table and not for one key, so a
- * DELETE can tell it from the row of a key. Only a forged key has this hash. */
+ * DELETE knows it from the row of a key. Only a forged key has this hash. */
 #define MATCH_ROWID INT64_MIN
 
 struct cursor {
@@ -85,7 +85,7 @@ struct cursor {
     unsigned revivals;            /* of the table, when it was opened */
     sqlite3_int64 schema_version; /* then, if the table was just named; otherwise 0 */
     struct bloom_kept_key key;
-    /* The key's hash. By it SQLite tells rows of different keys apart, for example in key = 1 OR
+    /* The key's hash. By it SQLite knows rows of different keys apart, for example in key = 1 OR
      * key = 2, and it is all that a DELETE passes back. */
     sqlite3_int64 rowid;
 };
@@ -313,8 +313,8 @@ static void revive(struct table *table) {
     table->revivals++;
 }
 
-/* SQLite does not tell a new table of a rollback to a savepoint that was open before it, but the
- * version of the schema falls. */
+/* When SQLite rolls back to a savepoint that was open before the table was made, it does not call
+ * its xRollbackTo, but the version of the schema falls. */
 static bool was_rolled_back(const struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
     if (!is_just_named(table))
@@ -693,7 +693,7 @@ static int table_rollback(sqlite3_vtab *base) {
     return SQLITE_OK;
 }
 
-/* SQLite tells of rollbacks only to savepoints that xSavepoint was called for. */
+/* SQLite reports rollbacks only to savepoints that xSavepoint was called for. */
 static int table_savepoint(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
     return report(table, bloom_cache_savepoint(table->cache, depth));
