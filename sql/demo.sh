@@ -99,6 +99,7 @@ add_list() {
     list=$(whole "$1")
     [ -e "$list" ] || fail "there is no file '$1'. Name a list with URLS=path"
     [ ! -d "$list" ] || fail "'$1' is a folder. Name a list with URLS=path"
+    [ -f "$list" ] || fail "'$1' is a pipe, which can be read only once. Name a file with URLS=path"
     [ -r "$list" ] || fail "there is no permission to read the file '$1'. Change it with chmod"
     step "Reading $1"
     from="FROM bloom_list(readfile('$(quoted "$list")'))"
@@ -250,8 +251,8 @@ if [ -n "$history" ]; then
         rows="$rows GROUP BY page.id"
     else
         [ "$(LC_ALL=C tr -d '\0' <"$work/history" | wc -c)" -eq "$(wc -c <"$work/history")" ] ||
-            fail "'$visits' is not a text in UTF-8. Convert UTF-16 first, as with iconv -f UTF-16" \
-                "-t UTF-8"
+            fail "'$visits' is not a text in UTF-8. Unpack it if it is compressed, and convert" \
+                "UTF-16, as with iconv -f UTF-16 -t UTF-8"
         unit=line by=
         rows="CAST(text AS TEXT), 1, NULL FROM bloom_lines(readfile('$copy'))"
         problem=$(run '.load ./bloom' "SELECT sum(bad) || ' of its first ' || count(*) ||

@@ -34,13 +34,14 @@ INSERT INTO log.queries
 -- End.
 
 -- 2. The new list. A file is read by readfile('hosts.txt').
-CREATE TABLE lines AS
-  SELECT * FROM bloom_list('0.0.0.0 new.example' || char(10) || '0.0.0.0 ads.example' || char(10) ||
-                           ':: ads.example' || char(10) || '/stats[0-9]+/' || char(10) ||
-                           '||evil.example^' || char(10) || '||pixel.tracker.example^');
+CREATE TABLE lines AS -- as Pi-hole does, a remark after an entry is left out
+  SELECT *, lower(rtrim(substr(entry, 1, instr(entry || '#', '#') - 1), ' ' || char(9))) AS name
+    FROM bloom_list('0.0.0.0 new.example' || char(10) || '0.0.0.0 ads.example' || char(10) ||
+                    ':: ads.example' || char(10) || '/stats[0-9]+/' || char(10) ||
+                    '||evil.example^ # why' || char(10) || '||pixel.tracker.example^');
 CREATE TABLE new_list AS
-  SELECT DISTINCT key, lower(entry) AS entry, entry LIKE '||%' AS also_below FROM lines
-   WHERE lower(entry) IN (rtrim(key, '/'), '||' || rtrim(key, '/') || '^')
+  SELECT DISTINCT key, name AS entry, name LIKE '||%' AS also_below FROM lines
+   WHERE name IN (rtrim(key, '/'), '||' || rtrim(key, '/') || '^')
      AND key NOT GLOB '*[0-9]/' AND note IS NOT 'dnsmasq';
 CREATE INDEX new_list_key ON new_list(key);
 
@@ -62,7 +63,7 @@ SELECT count(*) AS entries, sum(NOT EXISTS (
              OR k.rank = 0 AND NOT also_below AND (SELECT 1 FROM lists.gravity
                                                     WHERE domain = rtrim(k.key, '/')))) AS new,
        (SELECT count(*) FROM lines
-         WHERE lower(entry) NOT IN (SELECT entry FROM new_list)) AS "lines not taken"
+         WHERE name NOT IN (SELECT entry FROM new_list)) AS "lines not taken"
   FROM new_list;
 
 -- 5. The queries that were answered (by status: forwarded, from the cache, retried, or stale), and

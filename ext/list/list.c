@@ -191,11 +191,21 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     if (list_has(early, 0))
         return "binary, with a zero byte near its beginning. Unpack it if it is compressed, and "
                "give the text of a list";
-    early.at += list_begins(early, LIST_MARK) ? strlen(LIST_MARK) : 0;
-    early = list_without_spaces(early);
-    const uint8_t first = early.at < early.end ? *early.at++ : '\0';
-    early = list_without_spaces(early);
-    const uint8_t second = early.at < early.end ? *early.at : '\0';
+    struct list_span text = {bytes, bytes + length};
+    text.at += list_begins(text, LIST_MARK) ? strlen(LIST_MARK) : 0;
+    if (list_begins(text, "msfilterlist"))
+        return "a Tracking Protection List of Internet Explorer. Give a list of another form";
+    text = list_without_spaces(text);
+    const bool begins_with_remark = list_begins(text, "#");
+    while (list_begins(text, "#"))
+        text = list_without_spaces((struct list_span){list_find(text, '\n'), text.end});
+    const uint8_t first = text.at < text.end ? *text.at++ : '\0';
+    text = list_without_spaces(text);
+    const uint8_t second = text.at < text.end ? *text.at : '\0';
+    if (first == '{' && (begins_with_remark || second == '+' || second == '-'))
+        return "an action file of Privoxy. Give a list of another form";
+    if (begins_with_remark)
+        return NULL;
     if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
         return "HTML or XML. Give the text of a list, as its publisher offers it for download";
     if (first == '{' || (first == '[' && strchr("\"{[", second) != NULL && second != '\0'))
@@ -283,6 +293,8 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
         return false;
     const uint8_t *stop = at + plain.end;
     if (*form == LIST_ADBLOCK) {
+        if (stop[-1] == '-')
+            return false; /* perhaps only a part of a name */
         stop += stop < most && *stop == '^';
         if (stop < most && *stop == '$')
             stop = list_plain_options(&list->state, (struct list_span){stop, most}, form);

@@ -301,19 +301,20 @@ const uint8_t *list_plain_options(struct list_state *state, struct list_span res
 }
 
 /* Returns true if what is before options may be the pattern of a rule although nothing marks it as
- * one, such as .host/path and host/path. */
+ * one, such as .host/path, host/path and 2001:db8::1. */
 static bool list_is_pattern(struct list_span pattern) {
     for (const uint8_t *at = pattern.at; at < pattern.end; at++)
         if (list_is_blank(*at) || *at == '"' || *at == ',' || *at == ';')
             return false;
-    return list_has(pattern, '.') && !list_has_scheme(pattern);
+    return (list_has(pattern, '.') || list_has(pattern, ':')) && !list_has_scheme(pattern);
 }
 
-/* Returns true if a pattern ends with a dot in the name of a host, so that any domain may
- * follow. */
+/* Returns true if a pattern ends with a dot or a hyphen in the name of a host, which therefore goes
+ * on. */
 static bool list_ends_in_name(struct list_span pattern) {
     pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
-    return list_length(pattern) > 1 && pattern.end[-1] == '.' && !list_has(pattern, '/');
+    return list_length(pattern) > 1 && (pattern.end[-1] == '.' || pattern.end[-1] == '-') &&
+           !list_has(pattern, '/');
 }
 
 /* Returns true if a pattern that nothing marks as a rule is only a part of an address, as in
@@ -343,6 +344,8 @@ static enum list_form list_adblock(const struct list_state *state, struct list_s
         return LIST_EXCEPTION;
     if (list_is_cosmetic(*line))
         return LIST_COSMETIC;
+    if (*line->at == '^') /* of a proxy that rewrites addresses */
+        return LIST_EXPRESSION;
     *line = list_without_remark(*line);
     const bool anchored = list_begins(*line, "|");
     if (anchored) {
@@ -449,8 +452,7 @@ static bool list_is_same(struct list_span a, struct list_span b) {
 /* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. A host for which the
  * record has a name or an address of its own is not blocked. */
 static enum list_form list_zone(struct list_span *line) {
-    static const char *const BLOCKS[] = {".",        "*.",           "rpz-drop.", "rpz-tcp-only.",
-                                         "rpz-drop", "rpz-tcp-only", NULL};
+    static const char *const BLOCKS[] = {".", "*.", "rpz-drop.", "rpz-drop", NULL};
     static const char *const OTHERS[] = {"ns", "soa", "txt", "mx", "srv", "ptr", "dname", NULL};
     struct list_span rest = *line, owner = list_word(&rest), type = list_word(&rest), target;
     while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
@@ -557,6 +559,7 @@ static enum list_form list_proxy(struct list_span *line) {
         "host-wildcard", "ip-cidr",       "ip-cidr6",        "ip6-cidr", NULL};
     static const char *const PARTS[] = {"domain-keyword", "host-keyword", NULL};
     static const char *const EXPRESSIONS[] = {"domain-regex", "url-regex", NULL};
+    static const char *const OTHER_LISTS[] = {"rule-set", "domain-set", NULL};
     static const char *const PASSES[] = {"direct", "pass", "proxy", NULL};
     struct list_span rest = *line, kind = list_next_field(&rest, ','), value, policy;
     if (rest.at > rest.end)
@@ -565,6 +568,8 @@ static enum list_form list_proxy(struct list_span *line) {
         return LIST_PART;
     if (list_is_one_of(kind, EXPRESSIONS))
         return LIST_EXPRESSION;
+    if (list_is_one_of(kind, OTHER_LISTS))
+        return LIST_DIRECTIVE;
     if (!list_is_one_of(kind, HOSTS))
         return LIST_PLAIN;
     value = list_next_field(&rest, ',');

@@ -81,6 +81,8 @@ static inline bool list_is_text(struct list_span span) {
 static inline const char *list_no_utf8(struct list_span file, bool is_utf16) {
     if (is_utf16 || list_begins(file, "\xff\xfe") || list_begins(file, "\xfe\xff"))
         return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
+    if (list_begins(file, "\x28\xb5\x2f\xfd"))
+        return "compressed with zstd. Unpack it first, as with unzstd";
     return list_begins(file, "\x1f\x8b") ? "compressed with gzip. Unpack it first, as with gunzip"
                                          : NULL;
 }

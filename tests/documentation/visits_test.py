@@ -136,7 +136,7 @@ class Own(Visits):
             ("there is no file 'nope'. Name", "nope"), ("the number of VISITS must", "123456789"),
             ("is a folder. Name a history", str(folder)),
             ("is empty. Name", self.write(b"", "empty")),
-            ("is not a text in UTF-8. Convert", self.write("a.example".encode("utf-16"), "16")),
+            ("is not a text in UTF-8. Unpack", self.write("a.example".encode("utf-16"), "16")),
             (r"but 8 of its first 9 lines are not URLs, for example line 1\.",
              "sql/data/visits.csv"),
             ("but 5 of its first 5 lines are not URLs", "sql/data/squid.log"),
@@ -148,6 +148,7 @@ class Own(Visits):
             ("is not a list, because only .* lines are entries", (TOP / "README.md").read_bytes()),
         ):
             self.refused(f".*{message}.*", URLS=self.write(content, "list"), VISITS=text)
+        self.refused("'/dev/stdin' is a pipe, .*", URLS="/dev/stdin", VISITS=text)
         self.database("own/History", "CREATE TABLE t(a)")
         self.refused(f".*Take the file in it: VISITS={folder}/History", VISITS=f"{folder}/")
         damaged = self.database("own/History", SAFARI)
