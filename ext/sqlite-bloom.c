@@ -1,7 +1,7 @@
 /* All sources of the extension in one file, which packages compile and a program can take in:
  *
- *     cc -O2 -std=c11 -ffp-contract=off -fvisibility=hidden -fPIC -shared -o bloom.so -Iext
- *         ext/sqlite-bloom.c -lm
+ * cc -O2 -std=c11 -ffp-contract=off -fvisibility=hidden -fPIC -shared -o bloom.so -Iext \
+ *   ext/sqlite-bloom.c -lm
  *
  * The folders are in the order of FOLDERS in the Makefile, and tests/build/sources_test.py compares
  * the lines with them. Where SQLite's headers are not installed, add -Iext/packages/sqlite. The

@@ -10,7 +10,7 @@
 #: make wheel          the Python packages
 #: make npm            the npm packages
 #: make crate          the Rust crate
-#: make deb            the Debian packages, source and binary
+#: make deb            the Debian packages, source and binary (needs build-essential)
 #: make jar            the Java package, in a repository of Maven's form
 #: make gem            the Ruby gem
 #: make recipes        the recipes for conda and Conan

@@ -49,8 +49,8 @@ class Checkout(Scratch):
         for name in release.sources():
             (self.clone / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(TOP / name, self.clone / name)
-        run("sh", "-ec", "git init -q; git add -A; git -c user.name=a -c user.email=b commit -qm c;"
-            f"git tag v{RELEASE}", cwd=self.clone)
+        run("sh", "-ec", "git init -q; git symbolic-ref HEAD refs/heads/main; git add -A;"
+            f"git -c user.name=a -c user.email=b commit -qm c; git tag v{RELEASE}", cwd=self.clone)
         for name in ("home", "machine", "project"):
             (self.folder / name).mkdir()
         self.project = self.folder / "project"
@@ -219,7 +219,7 @@ class Npm(Checkout):
         path = "console.log(require('sqlite-bloom').getLoadablePath())"
         install, _ = self.blocks("sh"), self.blocks("js")
         self.machine('npm install --silent "$BLOOM/ext/packages/npm"')
-        self.stops("run make in the repository, and install it again", f'node -e "{path}"')
+        self.stops("run make in the repository, and then npm uninstall", f'node -e "{path}"')
         self.machine(install[0].replace("npm install", "npm install --silent"), read_only=False)
         for module in ("better-sqlite3", "bindings", "file-uri-to-path"):
             shutil.copytree(DRIVERS / "node_modules" / module,

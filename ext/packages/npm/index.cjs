@@ -61,8 +61,8 @@ function getLoadablePath() {
   throw new Error(
     `sqlite-bloom: no library for ${process.platform} on ${process.arch}: ` +
       `the package ${names.join(" or ")} is not installed. ` +
-      "If you installed the folder of the repository, run make in the repository, and install it " +
-      "again. " +
+      "If you installed the folder of the repository, run make in the repository, and then " +
+      "npm uninstall sqlite-bloom, and install it again. " +
       "It is an optional dependency: install without --omit=optional and --no-optional, " +
       "and on the machine that runs it. From tarballs, install its tarball beside that of " +
       `sqlite-bloom: npm install ./sqlite-bloom-${version}.tgz ./${names[0]}-${version}.tgz. ` +
