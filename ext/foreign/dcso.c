@@ -47,7 +47,6 @@ static void fnv_bytes(const uint64_t seed[2], const void *bytes, size_t length, 
 }
 
 static const struct bloom_hashing HASHING_FNV = {
-    .name = "fnv",
     .keys = "text and BLOBs",
     .number = 5,
     .bytes = fnv_bytes,

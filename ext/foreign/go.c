@@ -53,7 +53,6 @@ static void murmur3_twice_bytes(const uint64_t seed[2], const void *bytes, size_
 }
 
 static const struct bloom_hashing HASHING_MURMUR3_TWICE = {
-    .name = "murmur3-twice",
     .keys = "text and BLOBs",
     .number = 6,
     .bytes = murmur3_twice_bytes,

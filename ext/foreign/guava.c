@@ -119,7 +119,6 @@ static void utf16_text(const uint64_t seed[2], const void *text, size_t length, 
 }
 
 const struct bloom_hashing bloom_hashing_utf16 = {
-    .name = "utf16",
     .keys = "text",
     .number = 3,
     .text_only = true,

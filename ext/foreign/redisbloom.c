@@ -64,7 +64,6 @@ static bool murmur2_integer(const uint64_t seed[2], int64_t key, uint64_t *words
 }
 
 static const struct bloom_hashing HASHING_MURMUR2 = {
-    .name = "murmur2",
     .keys = "text, BLOBs and whole numbers",
     .number = 9,
     .bytes = murmur2_bytes,

@@ -82,7 +82,6 @@ static bool spark_integer(const uint64_t seed[2], int64_t key, uint64_t *words) 
 }
 
 static const struct bloom_hashing HASHING_SPARK = {
-    .name = "spark",
     .keys = "text, BLOBs and whole numbers",
     .number = 4,
     .bytes = spark_bytes,
