@@ -160,12 +160,13 @@ int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keyi
 int bloom_option_layout(void *target, struct bloom_text value, bloom_problem problem) {
     struct bloom_choice *choice = target;
     char names[BLOOM_EXPECTATION_SIZE] = "layout is %s. Write one of ";
-    choice->layout = bloom_layout_by_name(value.start, value.length);
-    if (choice->layout != NULL && (!choice->for_table || choice->layout->blocks != NULL))
-        return BLOOM_OPTION_READ;
-    if (choice->for_table)
+    const struct bloom_layout *layout = bloom_layout_by_name(value.start, value.length);
+    choice->layout = layout;
+    if (choice->for_table && (layout == NULL || layout->blocks == NULL))
         return bloom_option_wrong(
             problem, "layout is %s. Write blocked or counting for a filter table", value);
+    if (layout != NULL)
+        return layout->size != NULL ? BLOOM_OPTION_READ : WRONG(problem, "%s", layout->advice);
     const struct bloom_key_rule *rule = bloom_key_rule_by_name(value.start, value.length);
     if (rule != NULL)
         snprintf(names, sizeof names,
