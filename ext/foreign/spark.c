@@ -55,10 +55,11 @@ static uint32_t spark_hash(const uint8_t *bytes, size_t length, uint32_t seed) {
     uint32_t hash = seed;
     size_t left = length;
     /* Four words a turn: the end of a long loop is mispredicted. */
-    for (; left >= 16; left -= 16, bytes += 16)
+    for (; left >= 16; left -= 16, bytes += 16) {
         BLOOM_UNROLLED
-    for (unsigned i = 0; i < 16; i += 4)
-        hash = spark_mix(hash, bloom_load32(bytes + i));
+        for (unsigned i = 0; i < 16; i += 4)
+            hash = spark_mix(hash, bloom_load32(bytes + i));
+    }
     for (; left >= 4; left -= 4, bytes += 4)
         hash = spark_mix(hash, bloom_load32(bytes));
     for (; left > 0; left--)
