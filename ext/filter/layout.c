@@ -3,7 +3,6 @@
 
 #include "base/portable.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

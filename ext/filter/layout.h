@@ -187,9 +187,9 @@ const struct bloom_layout *bloom_layout_default(void);
 void bloom_layout_list(char *text, size_t size, bool keying);
 
 /* Sizes a filter for capacity keys; capacity 0 is sized as 1. layout, keying and rate of the shape
- * are given. The layout has a member size. The rate plays no part where the layout is exact.
- * Returns false when capacity is above BLOOM_CAPACITY_MAXIMUM, when the rate is not strictly between
- * 0 and 1, or when the layout cannot keep it. */
+ * are given. The layout has a member size. The rate plays no part where the layout is exact. Returns
+ * false when capacity is above BLOOM_CAPACITY_MAXIMUM, when the rate is not strictly between 0 and
+ * 1, or when the layout cannot keep it. */
 bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem);
 
 /* Returns false when the key with these words is too large a number for the filter; problem

@@ -2,7 +2,6 @@
  * for an unknown name guesses what was meant. */
 #include "filter/options.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -17,8 +17,6 @@
  * has reached n. It writes no data. */
 #include "foreign/exchange.h"
 
-#include <inttypes.h>
-
 /* Hashing `fnv`: FNV-1 with 64 bits (Fowler, Noll, Vo; multiplied first, then xored, so not
  * FNV-1a), as DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes. Numbers have no key.
  *

@@ -20,8 +20,6 @@
 
 #include "hash/murmur3.h"
 
-#include <inttypes.h>
-
 /* Hashing `murmur3-twice`: MurmurHash3 x64 128 with seed 0 of the key, and of the key followed by
  * one byte 01; four words, as Go's bits-and-blooms/bloom uses them. Text is its UTF-8 bytes, a BLOB
  * its bytes. Numbers have no key, because every Go program encodes them in its own way.

@@ -20,8 +20,6 @@
 #include "base/version.h"
 #include "hash/murmur3.h"
 
-#include <inttypes.h>
-
 /* Hashing `utf16`: text as Guava's Funnels.unencodedCharsFunnel() feeds it to its hash, that is
  * MurmurHash3 x64 128 with seed 0 over its UTF-16 code units, each as two bytes, low one first.
  *

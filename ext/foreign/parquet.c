@@ -16,7 +16,6 @@
 #include "base/processor_x86.h"
 #include "filter/layouts/kernels/kernel.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #ifdef BLOOM_X86_KERNELS

@@ -17,7 +17,6 @@
  * export writes for both the estimate from the bits, at most n. */
 #include "foreign/exchange.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 /* Hashing `murmur2`: the two hashes of RedisBloom, a = H(key, seed c6a4a7935bd1e995) and b = H(key,

@@ -18,8 +18,6 @@
 
 #include "base/version.h"
 
-#include <inttypes.h>
-
 /* Hashing `spark`: the two 32-bit hashes of org.apache.spark.util.sketch.BloomFilter, as one word:
  * h1 in its low half, h2 in its high one.
  *

@@ -38,7 +38,6 @@
 #include "filter/key_set.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
