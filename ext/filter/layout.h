@@ -187,7 +187,7 @@ const struct bloom_layout *bloom_layout_default(void);
 void bloom_layout_list(char *text, size_t size, bool keying);
 
 /* Sizes a filter for capacity keys; capacity 0 is sized as 1. layout, keying and rate of the shape
- * are given. The layout has a member size. The rate plays no part where the layout is exact. Returns
+ * are given. The layout has a member size, and the rate plays no part where it is exact. Returns
  * false when capacity is above BLOOM_CAPACITY_MAXIMUM, when the rate is not strictly between 0 and
  * 1, or when the layout cannot keep it. */
 bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem);
