@@ -11,7 +11,6 @@
  */
 #include "sqlite/rows/table_function.h"
 
-#include "base/text.h"
 #include "list/list_span.h"
 #include "sqlite/message.h"
 #include "sqlite/poll.h"
