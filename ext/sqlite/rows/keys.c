@@ -5,7 +5,8 @@
  *   ORDER BY key and ORDER BY key DESC choose the order
  *
  * So SQLite neither looks at other keys nor sorts. A comparison with a number that is not whole,
- * with text or with a BLOB means what it means for a column of integers.
+ * with text or with a BLOB means what it means for a column of integers. This is decided here,
+ * because SQLite 3.31 drops its own comparison in a join of a common table expression.
  *
  * Keys are read from the filter about a hundred at a time.
  */
@@ -14,10 +15,9 @@
 
 enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
 
-/* How a plan compares the key: = or IS, > or >=, < or <=. Bit i of the plan says that comparison i
- * takes a value; the values come in this order. SQLite compares each key again, so what is listed
- * may begin or end one key too far. */
-enum { KEYS_EQUAL, KEYS_LEAST, KEYS_MOST, KEYS_COMPARISONS };
+/* How a plan compares the key. Bit i of the plan says that comparison i takes a value; the values
+ * come in this order. */
+enum { KEYS_EQUAL, KEYS_ABOVE, KEYS_FROM, KEYS_BELOW, KEYS_TO, KEYS_COMPARISONS };
 
 /* Limits, which a build may set. How many numbers are searched for keys between two polls. */
 #ifndef BLOOM_KEYS_SEARCHED
@@ -38,22 +38,23 @@ struct keys_cursor {
 };
 
 static unsigned keys_plan(sqlite3_index_info *info, int argument) {
-    static const unsigned char OPERATORS[KEYS_COMPARISONS][2] = {
-        {SQLITE_INDEX_CONSTRAINT_EQ, SQLITE_INDEX_CONSTRAINT_IS}, /* no key is NULL */
-        {SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE},
-        {SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE}};
+    static const unsigned char OPERATORS[KEYS_COMPARISONS] = {
+        SQLITE_INDEX_CONSTRAINT_EQ, SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE,
+        SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE};
     unsigned plan = 0;
     for (int comparison = 0; comparison < KEYS_COMPARISONS; comparison++) {
         int found = -1;
         for (int i = 0; i < info->nConstraint; i++) {
             const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+            /* IS is as =, because neither a key nor a filter is NULL. */
             if (constraint->iColumn == KEYS_COLUMN_KEY && constraint->usable &&
-                (constraint->op == OPERATORS[comparison][0] ||
-                 constraint->op == OPERATORS[comparison][1]))
+                (constraint->op == OPERATORS[comparison] ||
+                 (comparison == KEYS_EQUAL && constraint->op == SQLITE_INDEX_CONSTRAINT_IS)))
                 found = i;
         }
         if (found >= 0) {
             info->aConstraintUsage[found].argvIndex = argument++;
+            info->aConstraintUsage[found].omit = 1;
             plan |= 1U << comparison;
         }
     }
@@ -64,9 +65,9 @@ static int64_t keys_greater(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Narrows what is listed by a comparison with a value. Text that is a number counts as one, as for
- * a column of integers. Other text and BLOBs are above all numbers, and nothing compares with NULL.
- * The value is rounded down to a whole number, but kept near the numbers that keys can be. */
+/* Keeps the keys that compare like this with a value. Text that is a number counts as one, as for a
+ * column of integers. Other text and BLOBs are above all numbers, and nothing compares with
+ * NULL. The value is rounded down to a whole number, but kept near the numbers that keys can be. */
 static void keys_compare(struct keys_cursor *cursor, int comparison, sqlite3_value *value) {
     const int64_t above_all = INT64_C(1) << 62;
     const int type = sqlite3_value_numeric_type(value);
@@ -76,10 +77,12 @@ static void keys_compare(struct keys_cursor *cursor, int comparison, sqlite3_val
         cursor->last = -1;
     if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && real < (double)above_all)
         floor = real < 0 ? -1 : sqlite3_value_int64(value);
-    if (comparison != KEYS_MOST)
-        cursor->first = keys_greater(cursor->first, floor);
-    if (comparison != KEYS_LEAST && floor < cursor->last)
-        cursor->last = floor;
+    const bool whole = (double)floor == real; /* of numbers below zero it does not matter */
+    if (comparison <= KEYS_FROM)
+        cursor->first = keys_greater(cursor->first, floor + (!whole || comparison == KEYS_ABOVE));
+    const int64_t last = floor - (whole && comparison == KEYS_BELOW);
+    if ((comparison == KEYS_EQUAL || comparison >= KEYS_BELOW) && last < cursor->last)
+        cursor->last = last;
 }
 
 /* Lists the next keys; none if there are no more. Returns an SQLite code. */
