@@ -13,7 +13,6 @@
 #include "foreign/exchange.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

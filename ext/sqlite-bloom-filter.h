@@ -177,7 +177,7 @@ const void *sqlite_bloom_filter_bytes(const struct sqlite_bloom_filter *filter, 
 
 /* Returns 1 when a key is probably in the filter, and 0 when it is certainly not. Returns NO_KEY
  * when the filter's key rule has no key for it, for example for text that is not a URL (SQL returns
- * NULL). Returns NO_MEMORY only for text of more than 496 bytes in a filter with a key rule; other
+ * NULL). Returns NO_MEMORY only for text of more than 432 bytes in a filter with a key rule; other
  * checks allocate nothing. */
 SQLITE_BLOOM_INLINE int sqlite_bloom_filter_check(const struct sqlite_bloom_filter *filter,
                                                   struct sqlite_bloom_key key);

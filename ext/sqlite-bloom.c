@@ -10,7 +10,6 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-#include "base/bitset.c"
 #include "base/memory.c"
 #include "base/rounded.c"
 #include "base/text.c"
@@ -35,7 +34,6 @@
 #include "filter/layouts/kernels/blocked_kernel_portable.c"
 #include "filter/layouts/kernels/blocked_kernel_x86.c"
 #include "filter/layouts/kernels/counting_kernel_x86.c"
-#include "filter/layouts/kernels/kernel.c"
 #include "filter/layouts/bitmap.c"
 #include "filter/layouts/blocked.c"
 #include "filter/layouts/classic.c"

@@ -2,7 +2,7 @@
 #ifndef BLOOM_BASE_TEXT_H
 #define BLOOM_BASE_TEXT_H
 
-#include <inttypes.h>
+#include <inttypes.h> /* for numbers in problems */
 #include <stdbool.h>
 #include <stddef.h>
 

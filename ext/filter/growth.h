@@ -16,7 +16,7 @@
  *
  * The keys of a chunk vary by the square root of their number. If the first layer were made for
  * exactly `capacity` keys, half of its chunks would close before the filter holds that many.
- * So it is made for SLACK standard deviations of a chunk's keys more. The slack is in the bits and
+ * So it is made for 3.5 standard deviations of a chunk's keys more. The slack is in the bits and
  * never in the limit, so it costs space but no rate. A layer of one chunk needs none: it can count.
  *
  * FORMAT-tables.md has all numbers. Rates and sizes are computed exactly (rounded.h), so that every

@@ -18,8 +18,6 @@
 #include "base/version.h"
 #include "hash/murmur3.h"
 
-#include <inttypes.h>
-
 /* The first byte is neither ASCII nor UTF-8, so text is never mistaken for a filter. */
 static const uint8_t MAGIC[4] = {0x89, 'B', 'L', 'M'};
 

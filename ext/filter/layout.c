@@ -3,7 +3,6 @@
 
 #include "base/portable.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,8 +57,7 @@ bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_proble
                           bloom_number_text(number, shape->rate, 6));
     }
     shape->capacity = capacity;
-    return shape->layout->size != NULL ? shape->layout->size(shape, problem)
-                                       : bloom_fail(problem, "%s", shape->layout->advice);
+    return shape->layout->size(shape, problem);
 }
 
 void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,

@@ -110,18 +110,16 @@ struct bloom_layout {
     uint32_t probes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool keying;             /* key rules and salts may be chosen */
-    /* An exact set of whole numbers, without false positives: p plays no part and is 0. Filters of
-     * different sizes merge, as if zeros followed the shorter one. Such a filter is not built from
-     * a set of keys. It grows by zeros as keys come, up to the largest one. */
-    bool exact;
+    bool exact; /* a set of whole numbers without false positives: p is 0, sets of all sizes merge,
+                   * and one that is built grows up to its largest number */
     bool repeats; /* a key counts as often as it is added, up to BLOOM_REPEATS_MAXIMUM times; one
-                   * word decides about it; there are more functions for it below */
+                   * word decides about it */
     const char *advice; /* what to do instead of what is not supported, as a sentence */
 
     /* Sets probes, bits and extra for the capacity and rate of a shape, which are in range. Returns
      * false when the layout cannot keep the rate, or has no such filter. Every machine computes the
-     * same sizes. NULL: nobody chooses the layout, as advice says; such filters are only imported.
-     * Call it through bloom_shape_size. */
+     * same sizes. NULL: such filters are only imported, and bloom_option_layout refuses the layout,
+     * with the advice. Call it through bloom_shape_size. */
     bool (*size)(struct bloom_shape *shape, bloom_problem problem);
 
     /* Judges a header whose probes, bits, n and p are each in range: its extra, and what depends on
@@ -189,9 +187,9 @@ const struct bloom_layout *bloom_layout_default(void);
 void bloom_layout_list(char *text, size_t size, bool keying);
 
 /* Sizes a filter for capacity keys; capacity 0 is sized as 1. layout, keying and rate of the shape
- * are given; the rate plays no part where the layout is exact. Returns false when capacity is above
- * BLOOM_CAPACITY_MAXIMUM, when the rate is not strictly between 0 and 1, or when the layout cannot
- * keep it. */
+ * are given. The layout has a member size, and the rate plays no part where it is exact. Returns
+ * false when capacity is above BLOOM_CAPACITY_MAXIMUM, when the rate is not strictly between 0 and
+ * 1, or when the layout cannot keep it. */
 bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem);
 
 /* Returns false when the key with these words is too large a number for the filter; problem

@@ -2,11 +2,13 @@
  * for an unknown name guesses what was meant. */
 #include "filter/options.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { SALT_DIGITS = 32 };
+
+/* Writes a problem, as bloom_fail does. */
+#define WRONG(...) (bloom_fail(__VA_ARGS__), BLOOM_OPTION_WRONG)
 
 static bool is_space(char letter) {
     return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r' || letter == '\f';
@@ -37,8 +39,7 @@ bool bloom_text_is(struct bloom_text text, const char *word) {
 
 int bloom_option_wrong(bloom_problem problem, const char *expectation, struct bloom_text value) {
     char quoted[BLOOM_QUOTE_SIZE];
-    bloom_fail(problem, expectation, bloom_quote(quoted, value.start, value.length));
-    return BLOOM_OPTION_WRONG;
+    return WRONG(problem, expectation, bloom_quote(quoted, value.start, value.length));
 }
 
 /* Returns the value of a hexadecimal digit, or 16 for any other character. */
@@ -64,9 +65,8 @@ static int unknown_option(struct bloom_text name, const char *list, bloom_proble
         snprintf(meant, sizeof meant, "Write layout=%s. ", layout->name);
     else if (rule != NULL)
         snprintf(meant, sizeof meant, "Write key=%s. ", rule->name);
-    bloom_fail(problem, "unknown option %s. %sThe options are %s",
-               bloom_quote(quoted, name.start, name.length), meant, list);
-    return BLOOM_OPTION_WRONG;
+    return WRONG(problem, "unknown option %s. %sThe options are %s",
+                 bloom_quote(quoted, name.start, name.length), meant, list);
 }
 
 int bloom_option_read(const struct bloom_option *options, const char *list,
@@ -80,15 +80,11 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
         which++;
     if (options[which].name == NULL)
         return unknown_option(name, list, problem);
-    if (equals == NULL) {
-        bloom_fail(problem, "option %s has no value. Write %s=VALUE", options[which].name,
-                   options[which].name);
-        return BLOOM_OPTION_WRONG;
-    }
-    if (*given & 1u << which) {
-        bloom_fail(problem, "option %s is given twice. Leave one out", options[which].name);
-        return BLOOM_OPTION_WRONG;
-    }
+    if (equals == NULL)
+        return WRONG(problem, "option %s has no value. Write %s=VALUE", options[which].name,
+                     options[which].name);
+    if (*given & 1u << which)
+        return WRONG(problem, "option %s is given twice. Leave one out", options[which].name);
     *given |= 1u << which;
     struct bloom_text value = unquote(trim(equals + 1, argument.length - before - 1));
     return options[which].read(target, value, problem);
@@ -109,13 +105,11 @@ int bloom_option_key(void *target, struct bloom_text value, bloom_problem proble
     while (named > BLOOM_KEY_AS_IT_IS && !bloom_text_is(value, bloom_key_type_name(named)))
         named--;
     choice->type = named;
-    if (named > BLOOM_KEY_AS_IT_IS && !choice->for_table) {
-        bloom_fail(problem,
-                   "key=%s is for filter tables, whose column has a type. Cast the keys "
-                   "instead, as in CAST(x AS %s)",
-                   bloom_key_type_name(named), bloom_key_type_name(named));
-        return BLOOM_OPTION_WRONG;
-    }
+    if (named > BLOOM_KEY_AS_IT_IS && !choice->for_table)
+        return WRONG(problem,
+                     "key=%s is for filter tables, whose column has a type. Cast the keys "
+                     "instead, as in CAST(x AS %s)",
+                     bloom_key_type_name(named), bloom_key_type_name(named));
     choice->keying.rule = bloom_key_rule_by_name(value.start, value.length);
     if (named > BLOOM_KEY_AS_IT_IS || choice->keying.rule != NULL)
         return BLOOM_OPTION_READ;
@@ -146,11 +140,10 @@ int bloom_option_salt(void *target, struct bloom_text value, bloom_problem probl
     else
         snprintf(found, sizeof found, ", but byte %" PRIu64 " is %s", (uint64_t)digits + 1,
                  bloom_quote(quoted, wrong, end - digits));
-    bloom_fail(problem,
-               "salt must be %d hexadecimal digits%s. SELECT lower(hex(randomblob(16))) "
-               "makes one. Paste it, in quotes if a table is created",
-               SALT_DIGITS, found);
-    return BLOOM_OPTION_WRONG;
+    return WRONG(problem,
+                 "salt must be %d hexadecimal digits%s. SELECT lower(hex(randomblob(16))) "
+                 "makes one. Paste it, in quotes if a table is created",
+                 SALT_DIGITS, found);
 }
 
 int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keying *keying,
@@ -159,20 +152,20 @@ int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keyi
     if (layout->keying || (keying->rule == NULL && !keying->salted))
         return BLOOM_OPTION_READ;
     bloom_layout_list(names, sizeof names, true);
-    bloom_fail(problem, "layout %s has no option %s. Use one of %s", layout->name,
-               keying->salted ? "salt" : "key", names);
-    return BLOOM_OPTION_WRONG;
+    return WRONG(problem, "layout %s has no option %s. Use one of %s", layout->name,
+                 keying->salted ? "salt" : "key", names);
 }
 
 int bloom_option_layout(void *target, struct bloom_text value, bloom_problem problem) {
     struct bloom_choice *choice = target;
     char names[BLOOM_EXPECTATION_SIZE] = "layout is %s. Write one of ";
-    choice->layout = bloom_layout_by_name(value.start, value.length);
-    if (choice->layout != NULL && (!choice->for_table || choice->layout->blocks != NULL))
-        return BLOOM_OPTION_READ;
-    if (choice->for_table)
+    const struct bloom_layout *layout = bloom_layout_by_name(value.start, value.length);
+    choice->layout = layout;
+    if (choice->for_table && (layout == NULL || layout->blocks == NULL))
         return bloom_option_wrong(
             problem, "layout is %s. Write blocked or counting for a filter table", value);
+    if (layout != NULL)
+        return layout->size != NULL ? BLOOM_OPTION_READ : WRONG(problem, "%s", layout->advice);
     const struct bloom_key_rule *rule = bloom_key_rule_by_name(value.start, value.length);
     if (rule != NULL)
         snprintf(names, sizeof names,
@@ -199,19 +192,6 @@ static struct bloom_text next_argument(struct bloom_text *list) {
     return argument;
 }
 
-int bloom_options_read(const struct bloom_option *options, const char *list, struct bloom_text text,
-                       void *target, bloom_problem problem) {
-    unsigned given = 0;
-    int code = BLOOM_OPTION_READ;
-    for (bool more = true; more && code == BLOOM_OPTION_READ;) {
-        size_t before = text.length;
-        struct bloom_text argument = next_argument(&text);
-        more = argument.length < before; /* a comma follows */
-        code = bloom_option_read(options, list, argument, target, &given, problem);
-    }
-    return code;
-}
-
 int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
                             bloom_problem problem) {
     static const struct bloom_option OPTIONS[] = {{"layout", bloom_option_layout},
@@ -219,12 +199,17 @@ int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
                                                   {"salt", bloom_option_salt},
                                                   {NULL, NULL}};
     struct bloom_choice choice = {.layout = bloom_layout_default()};
-    int code;
-    if (memchr(text.start, '=', text.length) == NULL)
-        code = bloom_option_layout(&choice, trim(text.start, text.length), problem);
-    else
-        code = bloom_options_read(OPTIONS, "layout=NAME, key=RULE and salt=DIGITS", text, &choice,
-                                  problem);
+    bool more = memchr(text.start, '=', text.length) != NULL;
+    unsigned given = 0;
+    int code = more ? BLOOM_OPTION_READ
+                    : bloom_option_layout(&choice, trim(text.start, text.length), problem);
+    while (more && code == BLOOM_OPTION_READ) {
+        const size_t before = text.length;
+        struct bloom_text argument = next_argument(&text);
+        more = argument.length < before; /* a comma follows */
+        code = bloom_option_read(OPTIONS, "layout=NAME, key=RULE and salt=DIGITS", argument,
+                                 &choice, &given, problem);
+    }
     *shape = (struct bloom_shape){.layout = choice.layout, .keying = choice.keying};
     return code == BLOOM_OPTION_READ ? bloom_options_fit(choice.layout, &choice.keying, problem)
                                      : code;

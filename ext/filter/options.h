@@ -35,10 +35,6 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
                       struct bloom_text argument, void *target, unsigned *given,
                       bloom_problem problem);
 
-/* Reads options that are separated by commas. */
-int bloom_options_read(const struct bloom_option *options, const char *list, struct bloom_text text,
-                       void *target, bloom_problem problem);
-
 /* Returns true when a text is that word, in any case. */
 bool bloom_text_is(struct bloom_text text, const char *word);
 

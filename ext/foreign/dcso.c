@@ -17,8 +17,6 @@
  * has reached n. It writes no data. */
 #include "foreign/exchange.h"
 
-#include <inttypes.h>
-
 /* Hashing `fnv`: FNV-1 with 64 bits (Fowler, Noll, Vo; multiplied first, then xored, so not
  * FNV-1a), as DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes. Numbers have no key.
  *
@@ -47,7 +45,6 @@ static void fnv_bytes(const uint64_t seed[2], const void *bytes, size_t length, 
 }
 
 static const struct bloom_hashing HASHING_FNV = {
-    .name = "fnv",
     .keys = "text and BLOBs",
     .number = 5,
     .bytes = fnv_bytes,

@@ -4,7 +4,6 @@
 
 #include "filter/header.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

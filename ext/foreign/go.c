@@ -20,8 +20,6 @@
 
 #include "hash/murmur3.h"
 
-#include <inttypes.h>
-
 /* Hashing `murmur3-twice`: MurmurHash3 x64 128 with seed 0 of the key, and of the key followed by
  * one byte 01; four words, as Go's bits-and-blooms/bloom uses them. Text is its UTF-8 bytes, a BLOB
  * its bytes. Numbers have no key, because every Go program encodes them in its own way.
@@ -53,7 +51,6 @@ static void murmur3_twice_bytes(const uint64_t seed[2], const void *bytes, size_
 }
 
 static const struct bloom_hashing HASHING_MURMUR3_TWICE = {
-    .name = "murmur3-twice",
     .keys = "text and BLOBs",
     .number = 6,
     .bytes = murmur3_twice_bytes,

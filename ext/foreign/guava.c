@@ -20,8 +20,6 @@
 #include "base/version.h"
 #include "hash/murmur3.h"
 
-#include <inttypes.h>
-
 /* Hashing `utf16`: text as Guava's Funnels.unencodedCharsFunnel() feeds it to its hash, that is
  * MurmurHash3 x64 128 with seed 0 over its UTF-16 code units, each as two bytes, low one first.
  *
@@ -119,7 +117,6 @@ static void utf16_text(const uint64_t seed[2], const void *text, size_t length, 
 }
 
 const struct bloom_hashing bloom_hashing_utf16 = {
-    .name = "utf16",
     .keys = "text",
     .number = 3,
     .text_only = true,

@@ -16,7 +16,6 @@
 #include "base/processor_x86.h"
 #include "filter/layouts/kernels/kernel.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #ifdef BLOOM_X86_KERNELS
@@ -110,7 +109,6 @@ static bool xxh64_integer32(const uint64_t seed[2], int64_t key, uint64_t *words
 }
 
 static const struct bloom_hashing HASHING_XXH64 = {
-    .name = "xxh64",
     .keys = "text, BLOBs and numbers",
     .number = 7,
     .bytes = xxh64_bytes,
@@ -119,7 +117,6 @@ static const struct bloom_hashing HASHING_XXH64 = {
 };
 
 static const struct bloom_hashing HASHING_XXH64_INT32 = {
-    .name = "xxh64-int32",
     .keys = "whole numbers from -2147483648 to 4294967295",
     .number = 8,
     .integer = xxh64_integer32,

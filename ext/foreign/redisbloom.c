@@ -17,7 +17,6 @@
  * export writes for both the estimate from the bits, at most n. */
 #include "foreign/exchange.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 /* Hashing `murmur2`: the two hashes of RedisBloom, a = H(key, seed c6a4a7935bd1e995) and b = H(key,
@@ -64,7 +63,6 @@ static bool murmur2_integer(const uint64_t seed[2], int64_t key, uint64_t *words
 }
 
 static const struct bloom_hashing HASHING_MURMUR2 = {
-    .name = "murmur2",
     .keys = "text, BLOBs and whole numbers",
     .number = 9,
     .bytes = murmur2_bytes,

@@ -18,8 +18,6 @@
 
 #include "base/version.h"
 
-#include <inttypes.h>
-
 /* Hashing `spark`: the two 32-bit hashes of org.apache.spark.util.sketch.BloomFilter, as one word:
  * h1 in its low half, h2 in its high one.
  *
@@ -55,10 +53,11 @@ static uint32_t spark_hash(const uint8_t *bytes, size_t length, uint32_t seed) {
     uint32_t hash = seed;
     size_t left = length;
     /* Four words a turn: the end of a long loop is mispredicted. */
-    for (; left >= 16; left -= 16, bytes += 16)
+    for (; left >= 16; left -= 16, bytes += 16) {
         BLOOM_UNROLLED
-    for (unsigned i = 0; i < 16; i += 4)
-        hash = spark_mix(hash, bloom_load32(bytes + i));
+        for (unsigned i = 0; i < 16; i += 4)
+            hash = spark_mix(hash, bloom_load32(bytes + i));
+    }
     for (; left >= 4; left -= 4, bytes += 4)
         hash = spark_mix(hash, bloom_load32(bytes));
     for (; left > 0; left--)
@@ -82,7 +81,6 @@ static bool spark_integer(const uint64_t seed[2], int64_t key, uint64_t *words) 
 }
 
 static const struct bloom_hashing HASHING_SPARK = {
-    .name = "spark",
     .keys = "text, BLOBs and whole numbers",
     .number = 4,
     .bytes = spark_bytes,

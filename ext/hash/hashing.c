@@ -37,7 +37,6 @@ static bool integer_of_integer(const uint64_t seed[2], int64_t key, uint64_t *wo
 }
 
 const struct bloom_hashing bloom_hashing_murmur3 = {
-    .name = "murmur3",
     .keys = "text, BLOBs and numbers",
     .number = 1,
     .bytes = murmur3_bytes,
@@ -46,7 +45,6 @@ const struct bloom_hashing bloom_hashing_murmur3 = {
 };
 
 const struct bloom_hashing bloom_hashing_integer = {
-    .name = "integer",
     .keys = "whole numbers from 0 on",
     .number = 2,
     .integer = integer_of_integer,

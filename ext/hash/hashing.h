@@ -33,7 +33,6 @@ enum bloom_reals {
 };
 
 struct bloom_hashing {
-    const char *name;
     const char *keys; /* the types of keys that it hashes, for messages: "text and integers" */
     uint8_t number;   /* as stored in the header */
     bool text_only;   /* BLOBs are no keys; else a BLOB is the same key as a text of its bytes */

@@ -67,7 +67,6 @@ static bool siphash_integer(const uint64_t seed[2], int64_t key, uint64_t *words
 }
 
 const struct bloom_hashing bloom_hashing_siphash = {
-    .name = "siphash",
     .keys = "text, BLOBs and numbers",
     .number = 10,
     .bytes = siphash_bytes,

@@ -43,25 +43,21 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
                                 shape->layout->advice) &&
                bloom_sql_check_length(context, shape);
     case SIZE_FROM_FILTER:
-        if (count > 2) {
-            bloom_sql_error(context,
-                            "n is a filter, which has a p and options of its own. Leave p and "
-                            "options out");
-            return false;
-        }
+        if (count > 2)
+            return bloom_sql_error(
+                context, "n is a filter, which has a p and options of its own. Leave p and "
+                         "options out");
         if (!bloom_sql_filter(context, 2, arguments[1], &template))
             return false;
         *shape = template.shape;
         return bloom_sql_offers(context, shape->layout, shape->layout->add != NULL, "add keys to",
                                 shape->layout->advice);
     default:
-        if (count == 2) {
-            bloom_sql_error(context,
-                            "n (argument 2) is NULL. If it should be a filter, check that its row "
-                            "exists. To let bloom_agg choose the size, leave n out or also give "
-                            "p, as in bloom_agg(key, NULL, 0.01)");
-            return false;
-        }
+        if (count == 2)
+            return bloom_sql_error(
+                context, "n (argument 2) is NULL. If it should be a filter, check that its row "
+                         "exists. To let bloom_agg choose the size, leave n out or also give "
+                         "p, as in bloom_agg(key, NULL, 0.01)");
         return bloom_sql_rate_and_options(context, count - 2, arguments + 2, shape);
     }
 }
@@ -142,9 +138,8 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
     } else if (bloom_shape_same(&build->builder.shape, &shape, problem)) {
         return true;
     }
-    bloom_sql_error(
+    return bloom_sql_error(
         context, "n, p or options differ within a group (%s). Give the same for all rows", problem);
-    return false;
 }
 
 /* Returns true if building succeeded, or else fails the function. problem says what was refused.
@@ -159,11 +154,9 @@ static bool succeeded(sqlite3_context *context, enum bloom_built built,
         return false;
     case BLOOM_BUILD_NO_SEED:
     case BLOOM_BUILD_REFUSED:
-        bloom_sql_error(context, "%s", problem);
-        return false;
+        return bloom_sql_error(context, "%s", problem);
     default: /* BLOOM_BUILD_TOO_LONG */
-        bloom_sql_error_length(context, builder->shape.layout, builder->needed);
-        return false;
+        return bloom_sql_error_length(context, builder->shape.layout, builder->needed);
     }
 }
 

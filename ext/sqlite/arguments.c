@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-void bloom_sql_error(sqlite3_context *context, const char *format, ...) {
+bool bloom_sql_error(sqlite3_context *context, const char *format, ...) {
     const struct bloom_registration *registration = sqlite3_user_data(context);
     va_list list;
     va_start(list, format);
@@ -21,19 +21,20 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...) {
     else
         sqlite3_result_error_nomem(context);
     sqlite3_free(message);
+    return false;
 }
 
-void bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite3_value *value,
+bool bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite3_value *value,
                            const char *advice) {
     char words[BLOOM_WORDS_SIZE];
     if (bloom_sql_describe(words, value) != NULL)
-        bloom_sql_error(context, "%s %s. %s", subject, words, advice);
-    else
-        sqlite3_result_error_nomem(context);
+        return bloom_sql_error(context, "%s %s. %s", subject, words, advice);
+    sqlite3_result_error_nomem(context);
+    return false;
 }
 
-/* Fails the function for a value that n, p or the like cannot be. */
-static void refuse_number(sqlite3_context *context, const char *name, sqlite3_value *value,
+/* Fails the function for a value that n, p or the like cannot be. Returns false. */
+static bool refuse_number(sqlite3_context *context, const char *name, sqlite3_value *value,
                           const char *advice) {
     char subject[16];
     sqlite3_snprintf(sizeof subject, subject, "%s is", name);
@@ -42,7 +43,7 @@ static void refuse_number(sqlite3_context *context, const char *name, sqlite3_va
         advice = "Give n before p";
     if (sqlite3_value_type(value) == SQLITE_TEXT)
         advice = "Give a number, not text. Options come after n and p";
-    bloom_sql_error_value(context, subject, value, advice);
+    return bloom_sql_error_value(context, subject, value, advice);
 }
 
 /* As bloom_filter_read, but without its work if `recent` has the same header. recent may be
@@ -146,8 +147,7 @@ bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_
     char advice[80];
     sqlite3_snprintf(sizeof advice, advice, "Give a whole number from %llu to %llu",
                      (sqlite3_uint64)minimum, (sqlite3_uint64)maximum);
-    refuse_number(context, name, value, advice);
-    return false;
+    return refuse_number(context, name, value, advice);
 }
 
 bool bloom_sql_text_argument(sqlite3_context *context, sqlite3_value *value,
@@ -172,17 +172,15 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
             return true;
         sqlite3_snprintf(sizeof advice, advice,
                          "Leave it out or make it NULL, because layout %s is exact", layout->name);
-        bloom_sql_error_value(context, "p is", value, advice);
-        return false;
+        return bloom_sql_error_value(context, "p is", value, advice);
     }
     *rate = sqlite3_value_double(value);
     if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *rate > 0 && *rate < 1)
         return true;
-    refuse_number(context, "p", value,
-                  type == SQLITE_NULL
-                      ? "Give a number between 0 and 1, because only layout bitmap has no p"
-                      : "Give a number between 0 and 1, for example 0.01 for 1 %");
-    return false;
+    return refuse_number(context, "p", value,
+                         type == SQLITE_NULL
+                             ? "Give a number between 0 and 1, because only layout bitmap has no p"
+                             : "Give a number between 0 and 1, for example 0.01 for 1 %");
 }
 
 /* Reads options, or only the name of a layout, into layout and keying of a shape whose other
@@ -190,18 +188,16 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
 static bool read_options(sqlite3_context *context, sqlite3_value *value,
                          struct bloom_shape *shape) {
     bloom_problem problem;
-    if (sqlite3_value_type(value) != SQLITE_TEXT) {
-        bloom_sql_error_value(context, "the options are not text but", value,
-                              "Give the name of a layout, or text such as 'layout=fuse, key=url'");
-        return false;
-    }
+    if (sqlite3_value_type(value) != SQLITE_TEXT)
+        return bloom_sql_error_value(
+            context, "the options are not text but", value,
+            "Give the name of a layout, or text such as 'layout=fuse, key=url'");
     struct bloom_text text;
     if (!bloom_sql_text_argument(context, value, &text))
         return false;
     if (bloom_options_or_layout(text, shape, problem) == BLOOM_OPTION_READ)
         return true;
-    bloom_sql_error(context, "%s", problem);
-    return false;
+    return bloom_sql_error(context, "%s", problem);
 }
 
 bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
@@ -220,9 +216,9 @@ uint64_t bloom_sql_length_limit(sqlite3_context *context) {
     return (uint64_t)(limit < most ? limit : most);
 }
 
-void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
+bool bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
                             uint64_t bytes) {
-    bloom_sql_error(
+    return bloom_sql_error(
         context,
         "the filter needs %llu bytes, but a value of this connection is limited to %llu "
         "bytes. Make it smaller%s",
@@ -234,8 +230,7 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
     uint64_t bytes = bloom_filter_bytes(shape);
     if (bytes <= bloom_sql_length_limit(context))
         return true;
-    bloom_sql_error_length(context, shape->layout, bytes);
-    return false;
+    return bloom_sql_error_length(context, shape->layout, bytes);
 }
 
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
@@ -247,8 +242,7 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
         return false;
     if (bloom_shape_size(shape, capacity, problem))
         return true;
-    bloom_sql_error(context, "%s", problem);
-    return false;
+    return bloom_sql_error(context, "%s", problem);
 }
 
 /* Returns true if a value that has no key is NULL, or else fails the function. */
@@ -281,14 +275,13 @@ bool bloom_sql_key_to_add(sqlite3_context *context, int position, sqlite3_value 
         return skip_key(context, position, value, shape, kind);
     if (bloom_shape_has_room(shape, words, problem))
         return true;
-    bloom_sql_error(context, "argument %d %s", position, problem);
-    return false;
+    return bloom_sql_error(context, "argument %d %s", position, problem);
 }
 
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
                       const char *action, const char *advice) {
-    if (!offered)
-        bloom_sql_error(context, "cannot %s a filter of layout %s. %s", action, layout->name,
-                        advice);
-    return offered;
+    if (offered)
+        return true;
+    return bloom_sql_error(context, "cannot %s a filter of layout %s. %s", action, layout->name,
+                           advice);
 }

@@ -41,8 +41,8 @@ struct bloom_connection *bloom_connection_keep(struct bloom_connection *connecti
     return connection;
 }
 
-void bloom_connection_close(struct bloom_connection *connection) {
-    struct bloom_connection **link = &connections;
+void bloom_connection_close(void *closed) {
+    struct bloom_connection *connection = closed, **link = &connections;
     bloom_lock();
     bool last = --connection->references == 0;
     if (last) {

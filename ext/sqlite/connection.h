@@ -35,7 +35,7 @@ struct bloom_caches {
 struct bloom_connection {
     sqlite3 *database;
     struct bloom_connection *next;
-    uint64_t references;     /* by functions, living pins and modules of tables */
+    uint64_t references;     /* by functions, live pins and modules of tables */
     uint64_t deaths;         /* of pins */
     unsigned tables_running; /* statements of filter tables at work: see table/database.h */
     int table_changes;       /* rows that they have changed by statements */
@@ -50,8 +50,9 @@ struct bloom_connection *bloom_connection_open(sqlite3 *database);
 /* Takes one more reference. Returns the connection. */
 struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection);
 
-/* Gives a reference back. After the last one of a connection another SQLite library may be served,
- * so this must be the last thing that a destructor does. */
-void bloom_connection_close(struct bloom_connection *connection);
+/* Gives a reference to a connection back; SQLite calls it as a destructor, too. After the last one
+ * of a connection another SQLite library may be served, so this must be the last thing that a
+ * destructor does. */
+void bloom_connection_close(void *connection);
 
 #endif

@@ -64,11 +64,12 @@ bloom_sql_recent_pin(struct bloom_registration *registration, sqlite3_value *val
 
 /* --- Errors --- */
 
-/* Fails the running function with "FUNCTION: " and the formatted message (as sqlite3_mprintf). */
-void bloom_sql_error(sqlite3_context *context, const char *format, ...);
+/* Fails the running function with "FUNCTION: " and the formatted message (as sqlite3_mprintf).
+ * Returns false. */
+bool bloom_sql_error(sqlite3_context *context, const char *format, ...);
 
 /* The same with "SUBJECT", what the value is in words, and advice as a second sentence. */
-void bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite3_value *value,
+bool bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite3_value *value,
                            const char *advice);
 
 /* Fails the function if `offered` is false: filters of that layout do not support the action, as in
@@ -115,8 +116,8 @@ uint64_t bloom_sql_length_limit(sqlite3_context *context);
 /* Fails the function if a filter of that shape is longer than that. Returns true if it is not. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
 
-/* Fails the function for a filter of that many bytes. */
-void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
+/* Fails the function for a filter of that many bytes. Returns false. */
+bool bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
                             uint64_t bytes);
 
 /* --- The functions --- */

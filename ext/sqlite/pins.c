@@ -37,12 +37,12 @@ struct bloom_pin {
 #endif
 
 /* Guarded by the lock. */
-static struct bloom_pin *living[BLOOM_PIN_BUCKETS];
+static struct bloom_pin *live[BLOOM_PIN_BUCKETS];
 static uintptr_t last_number;
 
-/* Returns the link to the living pin of that number, or to NULL. The caller holds the lock. */
+/* Returns the link to the live pin of that number, or to NULL. The caller holds the lock. */
 static struct bloom_pin **link_of(uintptr_t number) {
-    struct bloom_pin **link = &living[number % BLOOM_PIN_BUCKETS];
+    struct bloom_pin **link = &live[number % BLOOM_PIN_BUCKETS];
     while (*link != NULL && (*link)->number != number)
         link = &(*link)->next;
     return link;
@@ -76,8 +76,8 @@ static void result_pin(sqlite3_context *context, struct bloom_pin *pin) {
         last_number++;
     while (last_number == 0 || *link_of(last_number) != NULL);
     pin->number = last_number;
-    pin->next = living[pin->number % BLOOM_PIN_BUCKETS];
-    living[pin->number % BLOOM_PIN_BUCKETS] = pin;
+    pin->next = live[pin->number % BLOOM_PIN_BUCKETS];
+    live[pin->number % BLOOM_PIN_BUCKETS] = pin;
     bloom_unlock();
     sqlite3_result_pointer(context, (void *)pin->number, bloom_pin_type, release_pin);
 }
@@ -104,7 +104,7 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
     result_pin(context, pin);
 }
 
-/* Returns the living pin of this connection that a value is, with one more reference if `keeps`;
+/* Returns the live pin of this connection that a value is, with one more reference if `keeps`;
  * NULL if there is none. Without a reference it lives as long as the value, and so until the call
  * that was given the value returns. */
 static struct bloom_pin *find_pin(const sqlite3 *database, sqlite3_value *value, bool keeps) {

@@ -10,8 +10,8 @@ extern char bloom_pin_type[40];
 /* Copies the filter, and makes a pin of the copy the function's result. */
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
 
-/* Returns the filter of the living pin that a value is, until the running function or method
- * returns; NULL if it is no living pin of this connection. */
+/* Returns the filter of the live pin that a value is, until the running function or method
+ * returns; NULL if it is no live pin of this connection. */
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value);
 
 /* Returns true if a value is NULL, and not a pin, alive or gone, which looks like NULL. */
@@ -23,7 +23,7 @@ struct bloom_kept_pin {
     const struct bloom_stored *filter;
 };
 
-/* Takes a reference to the pin that a value is, if it is a living pin of this connection. */
+/* Takes a reference to the pin that a value is, if it is a live pin of this connection. */
 struct bloom_kept_pin bloom_pin_keep(sqlite3 *database, sqlite3_value *value);
 
 /* Gives it back. */

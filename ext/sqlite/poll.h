@@ -14,7 +14,7 @@
 static_assert(BLOOM_SQL_STRETCH % BLOOM_BLOCK_BYTES_MAXIMUM == 0, "a stretch of whole blocks");
 
 /* Returns SQLITE_INTERRUPT or SQLITE_NOMEM if the running statement is to end, otherwise SQLITE_OK.
- * Takes 10 to 20 us. */
+ * Runs a statement, so call it rarely. */
 int bloom_poll(sqlite3 *database);
 
 /* A poll as the callback of a key set; code is what ended it. */

@@ -313,8 +313,7 @@ void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **argu
     static const char COMPILER[] = "another compiler";
 #endif
     char text[200];
-    (void)count;
-    (void)arguments;
+    (void)count, (void)arguments;
     sqlite3_snprintf(sizeof text, text,
                      "bloom %s, format %d, built against SQLite %s with %s%s, %d bits",
                      BLOOM_RELEASE, BLOOM_FORMAT_VERSION, SQLITE_VERSION, COMPILER,

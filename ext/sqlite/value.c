@@ -116,9 +116,6 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count) {
     const uint8_t *text;
     uint64_t length;
-    *count = 1;
-    if (shape->keying.rule == NULL)
-        return bloom_sql_key(value, shape, words);
     enum bloom_key_kind kind = read_ruled(value, &text, &length);
     return kind != BLOOM_KEY
                ? kind

@@ -86,8 +86,8 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
-/* Hashes all keys that may cover a value: with a key rule up to 30, without one the key itself. The
- * words of key i begin at i * hash_words. */
+/* Hashes all keys that may cover a value, up to 30. The words of key i begin at i * hash_words. The
+ * shape must have a key rule. */
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 

@@ -11,7 +11,7 @@ static void toy_text(const uint64_t seed[2], const void *text, size_t length, ui
 }
 
 static const struct bloom_hashing bloom_hashing_toy = {
-    .name = "toy", .keys = "text", .number = 200, .text_only = true, .bytes = toy_text};
+    .keys = "text", .number = 200, .text_only = true, .bytes = toy_text};
 
 static bool toy_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     (void)problem;

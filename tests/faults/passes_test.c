@@ -91,6 +91,9 @@ static const struct pass {
     /* The argument is copied, and that of the next row is compared with it. A pin is the copy. */
     {"SELECT count(*) FROM f, bloom_keys(numbers)", 2 + 2},
     {"SELECT key FROM f, bloom_keys(numbers) ORDER BY key DESC", 2 + 2},
+    {"SELECT key FROM f, bloom_keys(numbers) WHERE key > 50000000", 2 + 1},
+    {"SELECT key FROM f, bloom_keys(numbers) WHERE key < 50000000", 2 + 1},
+    {"SELECT key FROM f, bloom_keys(numbers) WHERE key = 50000000", 2},
     {"SELECT count(*) FROM f, (SELECT 1 UNION ALL SELECT 2), bloom_keys(numbers)", 2 + 2 + 2 + 2},
     {"SELECT count(*) FROM bloom_keys((SELECT bloom_pin(numbers) FROM f))", 2 + 2},
     /* The keys are counted, then added. */

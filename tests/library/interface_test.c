@@ -532,6 +532,9 @@ static void refusals(void) {
             "sqlite_bloom_filter_new: layout is '%s\\xff'. Write one of 'blocked', ");
     refused(sqlite_bloom_builder_open(&builder, 0.01, "", NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_builder_open: layout is ''. ");
+    refused(sqlite_bloom_builder_open(&builder, 0.01, "classic32", NULL, problem),
+            SQLITE_BLOOM_REFUSED, "sqlite_bloom_builder_open: layout classic32 is only for ");
+    assert_null(builder);
     refused(sqlite_bloom_filter_add(url, text(""), problem), SQLITE_BLOOM_NO_KEY,
             "sqlite_bloom_filter_add: the key, '', is not a URL. Leave it out");
     refused(sqlite_bloom_filter_add(url, sqlite_bloom_bytes_key("", 0), problem),

@@ -7,9 +7,6 @@
 #include "filter/layout.h"
 
 #include "base/bitset.h"
-#include "base/portable.h"
-
-#include <inttypes.h>
 
 enum { BITMAP_NUMBER = 6, WORD_NUMBERS = 64 };
 

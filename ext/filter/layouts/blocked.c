@@ -20,13 +20,23 @@
 #include "filter/layouts/kernels/kernel.h"
 
 #include "base/bitset.h"
-#include "base/portable.h"
 #include "base/rounded.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 enum { BLOCKED_NUMBER = 1 };
+
+bool bloom_kernel_is_supported(const struct bloom_kernel *kernel) {
+    return kernel->supported == NULL || kernel->supported();
+}
+
+const struct bloom_kernel *bloom_kernel_choose(struct bloom_kernel_choice *choice) {
+    const struct bloom_kernel *const *candidate = choice->kernels;
+    while (!bloom_kernel_is_supported(*candidate))
+        candidate++;
+    atomic_store_explicit(&choice->chosen, *candidate, memory_order_relaxed);
+    return *candidate;
+}
 
 /* The number of probes, and the bits per key in 1 / 2^16 at the lower and at the upper end of the
  * rates of a row. Row 0 begins at 2^-30, and each row covers an eighth of an octave

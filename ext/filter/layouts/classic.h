@@ -5,7 +5,6 @@
 #define BLOOM_FILTER_LAYOUTS_CLASSIC_H
 
 #include "base/bitset.h"
-#include "base/portable.h"
 #include "base/rounded.h"
 #include "filter/layout.h"
 

@@ -19,8 +19,6 @@
  * Removing a false positive corrupts the counts of other keys; a counter at zero stays there. */
 #include "filter/layouts/kernels/kernel.h"
 
-#include "base/portable.h"
-
 enum {
     COUNTING_NUMBER = 4,
     COUNTER_BITS = 4,

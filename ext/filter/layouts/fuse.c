@@ -20,7 +20,7 @@
  *
  * As places of neighbouring segments only are tied to each other, the whole is done from left to
  * right, a bucket of keys at a time: with the keys of a bucket, all keys that have the places
- * before the next one are known, and are peeled at once. The work stays within some 60 000 places,
+ * before the next one are known, and are peeled at once. The work stays within about 60,000 places,
  * which are in the second-level cache. Peeled keys overwrite the keys that were loaded, so that the
  * work needs 8 + 1 bytes for each key and 8 + 1 for each place: 19.2 bytes a key.
  *
@@ -38,7 +38,6 @@
 #include "filter/key_set.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

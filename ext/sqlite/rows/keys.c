@@ -5,14 +5,13 @@
  *   ORDER BY key and ORDER BY key DESC choose the order
  *
  * So SQLite neither looks at other keys nor sorts. A comparison with a number that is not whole,
- * with text or with a BLOB means what it means for a column of integers.
+ * with text or with a BLOB means what it means for a column of integers. This is decided here,
+ * because SQLite 3.31 drops its own comparison in a join of a common table expression.
  *
  * Keys are read from the filter about a hundred at a time.
  */
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
-
-#include <string.h>
 
 enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
 
@@ -71,46 +70,19 @@ static int64_t keys_greater(int64_t a, int64_t b) {
  * NULL. The value is rounded down to a whole number, but kept near the numbers that keys can be. */
 static void keys_compare(struct keys_cursor *cursor, int comparison, sqlite3_value *value) {
     const int64_t above_all = INT64_C(1) << 62;
-    int64_t floor = above_all, from = 0, to = above_all;
-    bool whole = false;
-    double real;
-    switch (sqlite3_value_numeric_type(value)) {
-    case SQLITE_NULL:
+    const int type = sqlite3_value_numeric_type(value);
+    const double real = sqlite3_value_double(value);
+    int64_t floor = above_all;
+    if (type == SQLITE_NULL)
         cursor->last = -1;
-        return;
-    case SQLITE_INTEGER:
-        whole = true;
-        floor = keys_greater(sqlite3_value_int64(value), -1);
-        floor = floor < above_all ? floor : above_all;
-        break;
-    case SQLITE_FLOAT:
-        real = sqlite3_value_double(value);
-        if (real < (double)above_all) {
-            floor = real < 0 ? -1 : (int64_t)real;
-            whole = (double)floor == real;
-        }
-        break;
-    }
-    switch (comparison) {
-    case KEYS_EQUAL:
-        from = whole ? floor : above_all;
-        to = floor;
-        break;
-    case KEYS_ABOVE:
-        from = floor + 1;
-        break;
-    case KEYS_FROM:
-        from = floor + !whole;
-        break;
-    case KEYS_BELOW:
-        to = floor - whole;
-        break;
-    case KEYS_TO:
-        to = floor;
-        break;
-    }
-    cursor->first = keys_greater(cursor->first, from);
-    cursor->last = cursor->last < to ? cursor->last : to;
+    if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && real < (double)above_all)
+        floor = real < 0 ? -1 : sqlite3_value_int64(value);
+    const bool whole = (double)floor == real; /* of numbers below zero it does not matter */
+    if (comparison <= KEYS_FROM)
+        cursor->first = keys_greater(cursor->first, floor + (!whole || comparison == KEYS_ABOVE));
+    const int64_t last = floor - (whole && comparison == KEYS_BELOW);
+    if ((comparison == KEYS_EQUAL || comparison >= KEYS_BELOW) && last < cursor->last)
+        cursor->last = last;
 }
 
 /* Lists the next keys; none if there are no more. Returns an SQLite code. */

@@ -9,7 +9,6 @@
  * Remarks and blank lines have no row. The text is TEXT or a BLOB, as readfile returns it, in
  * UTF-8.
  */
-#include "base/text.h"
 #include "list/list.h"
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"

@@ -11,7 +11,6 @@
  */
 #include "sqlite/rows/table_function.h"
 
-#include "base/text.h"
 #include "list/list_span.h"
 #include "sqlite/message.h"
 #include "sqlite/poll.h"
@@ -208,9 +207,7 @@ static int argument_result(struct bloom_rows *rows, sqlite3_context *context) {
 static int rows_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
                         sqlite3_vtab **result, char **error) {
     const struct bloom_table_function *const *function = TABLE_FUNCTIONS;
-    (void)data;
-    (void)count;
-    (void)error;
+    (void)data, (void)count, (void)error;
     while (strcmp((*function)->name, arguments[0]) != 0)
         function++;
     int code = sqlite3_declare_vtab(database, (*function)->declaration);
@@ -296,8 +293,7 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
                        sqlite3_value **arguments) {
     struct bloom_rows *rows = (struct bloom_rows *)base;
     const struct bloom_table_function *function = function_of(rows);
-    (void)text;
-    (void)count;
+    (void)text, (void)count;
     rows->at_end = true;
     if ((plan & PLAN_ARGUMENT) == 0)
         return bloom_rows_fail(rows, "%s", function->missing);
@@ -349,10 +345,6 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     return SQLITE_OK;
 }
 
-static void release_connection_of_function(void *connection) {
-    bloom_connection_close(connection);
-}
-
 int bloom_table_functions_register(struct bloom_connection *connection) {
     /* Without xCreate the table exists under its name, and no other can be created. */
     static const sqlite3_module MODULE = {
@@ -371,7 +363,6 @@ int bloom_table_functions_register(struct bloom_connection *connection) {
     /* SQLite releases the module's reference with the module, and at once when this fails. */
     for (size_t i = 0; i < TABLE_FUNCTION_COUNT && code == SQLITE_OK; i++)
         code = sqlite3_create_module_v2(connection->database, TABLE_FUNCTIONS[i]->name, &MODULE,
-                                        bloom_connection_keep(connection),
-                                        release_connection_of_function);
+                                        bloom_connection_keep(connection), bloom_connection_close);
     return code;
 }

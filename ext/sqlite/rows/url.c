@@ -11,8 +11,6 @@
 
 #include "url/url.h"
 
-#include <string.h>
-
 /* A URL that has been read, and the memory of its canonical text. */
 struct url_text {
     struct bloom_url url;

@@ -42,7 +42,7 @@ struct bloom_kernel_choice {
     const struct bloom_kernel *_Atomic chosen;
 };
 
-/* Chooses the first kernel of the list that the processor supports. */
+/* Chooses the first kernel of the list that the processor supports. Both are in blocked.c. */
 BLOOM_RARE const struct bloom_kernel *bloom_kernel_choose(struct bloom_kernel_choice *choice);
 bool bloom_kernel_is_supported(const struct bloom_kernel *kernel);
 
