@@ -794,13 +794,8 @@ static const struct module MODULE = {
 #endif
 };
 
-static void release_connection_of_module(void *connection) {
-    bloom_connection_close(connection);
-}
-
 int bloom_table_register(struct bloom_connection *connection) {
     /* SQLite releases the module's reference with the module, and at once when this fails. */
     return sqlite3_create_module_v2(connection->database, "bloom", &MODULE.base,
-                                    bloom_connection_keep(connection),
-                                    release_connection_of_module);
+                                    bloom_connection_keep(connection), bloom_connection_close);
 }
