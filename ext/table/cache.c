@@ -407,7 +407,8 @@ static int write_drafts(struct bloom_cache *cache) {
 }
 
 /* Drafts were made while the database could be written. If PRAGMA query_only is on since, it is
- * switched off meanwhile. */
+ * switched off meanwhile. After an error SQLite may roll everything back and disconnect the table:
+ * it may be another one than that whose method it has called. */
 int bloom_cache_write(struct bloom_cache *cache) {
     if (cache->draft_count == 0)
         return SQLITE_OK;
@@ -416,6 +417,7 @@ int bloom_cache_write(struct bloom_cache *cache) {
         return SQLITE_OK;
     }
     qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
+    cache->references++;
     int code = write_drafts(cache);
     if ((code & 0xff) == SQLITE_READONLY && bloom_database_end_query_only(&cache->database)) {
         code = write_drafts(cache);
@@ -423,6 +425,7 @@ int bloom_cache_write(struct bloom_cache *cache) {
     }
     if (code == SQLITE_OK)
         clear_drafts(cache);
+    bloom_cache_close(cache);
     return code;
 }
 

@@ -18,7 +18,6 @@ static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
                          "rowid < ?2 ORDER BY rowid"),
     [BLOOM_WRITE_ROW] = "REPLACE INTO \"%w\".\"%w\"(rowid, data) VALUES (?1, ?2)",
     [BLOOM_DELETE_ROWS] = "DELETE FROM \"%w\".\"%w\" WHERE rowid <> ?1",
-    [BLOOM_SCHEMA_VERSION] = "PRAGMA \"%w\".schema_version",
 };
 
 /* Messages */
@@ -135,17 +134,6 @@ static int prepare(struct bloom_database *database, enum bloom_statement which) 
     return prepare_text(database,
                         sqlite3_mprintf(STATEMENTS[which], database->schema, database->data_name),
                         SQLITE_PREPARE_PERSISTENT, &database->statements[which]);
-}
-
-sqlite3_int64 bloom_database_schema_version(struct bloom_database *database) {
-    sqlite3_int64 version = -1;
-    if (prepare(database, BLOOM_SCHEMA_VERSION) != SQLITE_OK)
-        sqlite3_free(bloom_database_message(database));
-    sqlite3_stmt *statement = database->statements[BLOOM_SCHEMA_VERSION];
-    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW)
-        version = sqlite3_column_int64(statement, 0);
-    sqlite3_reset(statement);
-    return version;
 }
 
 /* What binding a value returned: after an error the statement is ended. */

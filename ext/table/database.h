@@ -33,7 +33,6 @@ enum bloom_statement {
     BLOOM_WALK_ROWS,   /* all, in the order of their ids, from one id to before another */
     BLOOM_WRITE_ROW,   /* by its id, which may exist */
     BLOOM_DELETE_ROWS, /* all but row 0 */
-    BLOOM_SCHEMA_VERSION,
     BLOOM_STATEMENTS
 };
 
@@ -115,10 +114,6 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
 
 /* Closes a handle, if there is one, and returns code. */
 int bloom_database_close_row(sqlite3_blob **handle, int code);
-
-/* The number that every change of the schema raises and only a rollback lowers; -1 if SQLite does
- * not say. */
-sqlite3_int64 bloom_database_schema_version(struct bloom_database *database);
 
 /* Returns the bytes of the page cache that the database may have, or 0 if it does not say. */
 uint64_t bloom_database_cache_bytes(struct bloom_database *database);

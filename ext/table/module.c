@@ -26,6 +26,7 @@
 #include "table/keys.h"
 #include "table/maintain.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum table_column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
@@ -42,9 +43,12 @@ struct table {
     struct bloom_database *database; /* of the cache */
     uint64_t incarnation;            /* of the cache, when a statement began */
     unsigned revivals;               /* times that it was another one then */
+    bool has_begun;                  /* a transaction, which is not over */
     /* It got its name in a transaction, which has not committed yet if the database still has the
      * cache's named_version. */
     bool is_named;
+    int first_savepoint;   /* depth of the first one since then; INT_MAX: none was reported */
+    sqlite3_blob *witness; /* a handle that is open with the cursors of a table just named */
     struct bloom_chunks chunks;
     bool is_configured; /* row 0 was read */
     enum bloom_key_type key_type;
@@ -82,8 +86,7 @@ static int report(struct table *table, int code) {
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
-    unsigned revivals;            /* of the table, when it was opened */
-    sqlite3_int64 schema_version; /* then, if the table was just named; otherwise 0 */
+    unsigned revivals; /* of the table, when it was opened */
     struct bloom_kept_key key;
     /* The key's hash. By it SQLite knows rows of different keys apart, for example in key = 1 OR
      * key = 2, and it is all that a DELETE passes back. */
@@ -192,6 +195,7 @@ static void take_name(struct table *table) {
     bloom_cache_rename(table->cache);
     table->incarnation = table->cache->incarnation;
     table->is_named = table->cache->is_named = true;
+    table->first_savepoint = INT_MAX;
     table->cache->named_version = bloom_cache_version(table->cache);
 }
 
@@ -227,6 +231,7 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
         take_name(table);
         configure(table, &configuration);
         code = create_shadow_table(table, &configuration);
+        table->has_begun = true;
     } else if (code == SQLITE_OK) {
         bloom_cache_connect(table->cache);
         table->is_named = table->cache->is_named;
@@ -313,21 +318,18 @@ static void revive(struct table *table) {
     table->revivals++;
 }
 
-/* When SQLite rolls back to a savepoint that was open before the table was made, it does not call
- * its xRollbackTo, but the version of the schema falls. */
-static bool was_rolled_back(const struct cursor *cursor) {
-    struct table *table = table_of(cursor->base.pVtab);
-    if (!is_just_named(table))
-        return false;
-    const sqlite3_int64 version = bloom_database_schema_version(table->database);
-    return version >= 0 && version < cursor->schema_version;
+/* When SQLite rolls back to a savepoint that was open before the table was made, it may not call
+ * its xRollbackTo, but it ends all handles. */
+static bool was_rolled_back(const struct table *table) {
+    char byte;
+    return table->witness != NULL && sqlite3_blob_read(table->witness, &byte, 1, 0) != SQLITE_OK;
 }
 
 /* A cursor that was open when its table vanished ends as a cursor of an ordinary table does. */
 static int enter_cursor(const struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
     return table->incarnation == table->cache->incarnation && cursor->revivals == table->revivals &&
-                   !was_rolled_back(cursor)
+                   !was_rolled_back(table)
                ? enter(table)
                : SQLITE_ABORT_ROLLBACK;
 }
@@ -412,9 +414,18 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     struct table *table = table_of(base);
     struct cursor *cursor = table->spare;
+    uint8_t row[BLOOM_CONFIGURATION_BYTES];
+    int code = SQLITE_OK;
     revive(table);
     if (table->chunks.cursors == 0)
         look_again(table);
+    const bool needs_witness = table->chunks.cursors == 0 && is_just_named(table);
+    if (needs_witness)
+        code = bloom_database_enter(table->database);
+    if (needs_witness && code == SQLITE_OK)
+        code = bloom_chunks_open_row_0(table->database, false, &table->witness, row);
+    if (code != SQLITE_OK)
+        return report(table, code);
     if (cursor == NULL) {
         cursor = sqlite3_malloc(sizeof *cursor);
         if (cursor == NULL)
@@ -424,8 +435,6 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
     cursor->revivals = table->revivals;
-    cursor->schema_version =
-        is_just_named(table) ? bloom_database_schema_version(table->database) : 0;
     table->chunks.cursors++;
     *result = &cursor->base;
     return SQLITE_OK;
@@ -437,6 +446,8 @@ static int cursor_close(sqlite3_vtab_cursor *base) {
     bloom_kept_key_shrink(&cursor->key);
     table->chunks.cursors--;
     bloom_chunks_finish(&table->chunks);
+    if (table->chunks.cursors == 0)
+        bloom_database_close_row(&table->witness, SQLITE_OK);
     cursor_free(table->spare);
     table->spare = cursor;
     return SQLITE_OK;
@@ -645,6 +656,9 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     struct table *table = table_of(base);
     /* Writing the shadow tables must not be seen in last_insert_rowid(). */
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database->connection);
+    /* A function within the statement may have rolled the transaction back. SQLite goes on then. */
+    if (!table->has_begun || was_rolled_back(table))
+        return SQLITE_ABORT_ROLLBACK;
     revive(table);
     int code = enter(table);
     if (code != SQLITE_OK)
@@ -671,7 +685,9 @@ static int table_begin(sqlite3_vtab *base) {
     struct table *table = table_of(base);
     revive(table);
     look_again(table);
-    return report(table, bloom_cache_begin(table->cache));
+    int code = bloom_cache_begin(table->cache);
+    table->has_begun = code == SQLITE_OK;
+    return report(table, code);
 }
 
 static int table_sync(sqlite3_vtab *base) {
@@ -680,14 +696,16 @@ static int table_sync(sqlite3_vtab *base) {
 }
 
 static int table_commit(sqlite3_vtab *base) {
-    table_of(base)->is_named = false;
-    bloom_cache_end(table_of(base)->cache);
+    struct table *table = table_of(base);
+    table->is_named = table->has_begun = false;
+    bloom_cache_end(table->cache);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base) {
     struct table *table = table_of(base);
     bloom_chunks_close_reader(&table->chunks);
+    table->has_begun = false;
     if (bloom_cache_rollback(table->cache) && is_just_named(table))
         table->cache->incarnation++;
     return SQLITE_OK;
@@ -696,6 +714,8 @@ static int table_rollback(sqlite3_vtab *base) {
 /* SQLite reports rollbacks only to savepoints that xSavepoint was called for. */
 static int table_savepoint(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
+    if (depth < table->first_savepoint)
+        table->first_savepoint = depth;
     return report(table, bloom_cache_savepoint(table->cache, depth));
 }
 
@@ -708,6 +728,10 @@ static int table_rollback_to(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
     bloom_chunks_close_reader(&table->chunks);
     bloom_cache_rollback_to(table->cache, depth);
+    if (depth < table->first_savepoint && is_just_named(table)) {
+        table->cache->incarnation++;
+        table->has_begun = false;
+    }
     return SQLITE_OK;
 }
 

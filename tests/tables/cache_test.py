@@ -151,6 +151,72 @@ class Vanished(CacheTest):
                             self.assertEqual(count_found(connection, 1, 500, "v"), 2)
 
 
+    def test_however_early_the_cursor_is_and_whatever_follows(self):
+        """The table that is back has the same sizes, so that only the keys would differ."""
+        for after in ("SELECT 1", "COMMIT", "".join(f"CREATE TABLE t{i}(x);" for i in range(5))):
+            with self.subTest(after=after):
+                self.begin_again()
+                connection = self.make(capacity=3000)
+                insert_numbers(connection, 1, 50)
+                rows(connection, "BEGIN; SAVEPOINT a; DROP TABLE s; CREATE VIRTUAL TABLE s USING "
+                     f"bloom(capacity=3000, salt='{'07' * 16}')")
+                found = connection.cursor().execute(
+                    "SELECT EXISTS (SELECT 1 FROM s WHERE key = value) FROM json_each('[1,2,3]')")
+                self.assertEqual(next(found), (0,))
+                rows(connection, "ROLLBACK TO a")
+                rows(connection, after)
+                with self.assertRaisesRegex(apsw.AbortError, "abort due to ROLLBACK"):
+                    list(found)
+                self.assertEqual(count_found(connection, 1, 50), 50)
+
+
+class Functions(CacheTest):
+    """SQLite goes on with a statement in which a function rolls back."""
+
+    def with_function(self, sql, **options):
+        """A connection with a function that runs SQL for the key 2 or 5."""
+        connection = self.make(**options)
+
+        def run(key):
+            if key in (2, 5):
+                try:
+                    rows(connection, sql)
+                except apsw.ConstraintError:
+                    pass
+            return key
+
+        either(connection, "create_scalar_function", "createscalarfunction")("f", run, 1)
+        return connection
+
+    def test_a_rollback(self):
+        for inner in ("ROLLBACK", "ROLLBACK; BEGIN", "INSERT OR ROLLBACK INTO o VALUES (1)"):
+            for sql in ("INSERT INTO s(key) SELECT f(value) FROM json_each('[4,5,6]')",
+                        "INSERT INTO s(key) VALUES (4), (f(5)), (6)",
+                        "DELETE FROM s WHERE key IN (1, 2, 3) AND f(key)"):
+                with self.subTest(inner=inner, sql=sql):
+                    self.begin_again()
+                    connection = self.with_function(inner, capacity=100, layout="counting")
+                    insert(connection, 1, 2, 3)
+                    rows(connection, "CREATE TABLE o(x UNIQUE); INSERT INTO o VALUES (1)")
+                    self.check(connection, 1, 2, 3)
+                    rows(connection, "BEGIN")
+                    with self.assertRaisesRegex(apsw.AbortError, "abort due to ROLLBACK"):
+                        rows(connection, sql)
+                    if not either(connection, "get_autocommit", "getautocommit")():
+                        rows(connection, "ROLLBACK")
+                    self.check(connection, 1, 2, 3)
+
+    def test_a_rollback_to_before_the_table_was_made(self):
+        connection = self.with_function("ROLLBACK TO a", capacity=1000)
+        insert(connection, 1, 2, 3)
+        rows(connection, "BEGIN; SAVEPOINT a; DROP TABLE s; CREATE VIRTUAL TABLE s USING "
+             "bloom(capacity=100000)")
+        with self.assertRaisesRegex(apsw.AbortError, "abort due to ROLLBACK"):
+            rows(connection, "INSERT INTO s(key) SELECT f(value) FROM json_each('[4,5,6]')")
+        rows(connection, "COMMIT")
+        self.check(connection, 1, 2, 3)
+
+
 class FailedCommits(CacheTest):
     def begin(self):
         connection = self.make(capacity=100)
