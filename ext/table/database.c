@@ -112,18 +112,30 @@ int bloom_database_create_table(struct bloom_database *database) {
                                              database->schema, database->data_name));
 }
 
+/* Looks for the shadow table. Returns SQLITE_OK when it exists, SQLITE_ERROR when it does not, or
+ * another error. */
+static int find_table(struct bloom_database *database) {
+    return sqlite3_table_column_metadata(database->connection, database->schema,
+                                         database->data_name, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
 /* A view is no table of ours: it stays, as everything else that DROP TABLE does not drop. */
 int bloom_database_drop_table(struct bloom_database *database) {
-    if (sqlite3_table_column_metadata(database->connection, database->schema, database->data_name,
-                                      NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_ERROR)
+    if (find_table(database) == SQLITE_ERROR)
         return SQLITE_OK;
     return execute(database, sqlite3_mprintf("DROP TABLE IF EXISTS \"%w\".\"%w\"", database->schema,
                                              database->data_name));
 }
 
 int bloom_database_rename_table(struct bloom_database *database, const char *name) {
-    return execute(database, sqlite3_mprintf("ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_data\"",
-                                             database->schema, database->data_name, name));
+    int code = execute(database, sqlite3_mprintf("ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_data\"",
+                                                 database->schema, database->data_name, name));
+    if (code == SQLITE_OK && find_table(database) == SQLITE_OK)
+        return bloom_database_fail(database, SQLITE_AUTH,
+                                   "the authorizer of this connection ignores a part of ALTER "
+                                   "TABLE %s. Let it allow or deny that",
+                                   database->data_name);
+    return code;
 }
 
 /* Statements that stay */

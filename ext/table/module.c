@@ -697,7 +697,7 @@ static int table_sync(sqlite3_vtab *base) {
 
 static int table_commit(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    table->is_named = table->has_begun = false;
+    table->is_named = table->cache->is_named = table->has_begun = false;
     bloom_cache_end(table->cache);
     return SQLITE_OK;
 }
@@ -706,8 +706,11 @@ static int table_rollback(sqlite3_vtab *base) {
     struct table *table = table_of(base);
     bloom_chunks_close_reader(&table->chunks);
     table->has_begun = false;
-    if (bloom_cache_rollback(table->cache) && is_just_named(table))
+    const bool is_over = bloom_cache_rollback(table->cache);
+    if (is_over && is_just_named(table))
         table->cache->incarnation++;
+    if (is_over || !table->cache->knows_transactions)
+        table->is_named = table->cache->is_named = false;
     return SQLITE_OK;
 }
 
