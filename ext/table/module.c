@@ -235,6 +235,7 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     } else if (code == SQLITE_OK) {
         bloom_cache_connect(table->cache);
         table->is_named = table->cache->is_named;
+        table->first_savepoint = INT_MIN; /* none is known to be later than the name */
     }
     if (code == SQLITE_OK) {
         *result = &table->base;
