@@ -202,9 +202,9 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     const uint8_t first = text.at < text.end ? *text.at++ : '\0';
     text = list_without_spaces(text);
     const uint8_t second = text.at < text.end ? *text.at : '\0';
-    if (first == '{' && (begins_with_remark || second == '+' || second == '-'))
+    if (first == '{' && second != '"' && (begins_with_remark || second == '+' || second == '-'))
         return "an action file of Privoxy. Give a list of another form";
-    if (begins_with_remark)
+    if (begins_with_remark && first != '{')
         return NULL;
     if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
         return "HTML or XML. Give the text of a list, as its publisher offers it for download";

@@ -25,7 +25,8 @@ struct bloom_caches {
     struct bloom_cache *first;
     struct bloom_cache_row *hand; /* in the ring of all rows; NULL: there are none */
     uint64_t rows;
-    uint64_t bytes; /* of rows and indexes */
+    uint64_t bytes;       /* of rows and indexes */
+    uint64_t index_bytes; /* of these */
     uint64_t limit;
     uint64_t time;   /* in look-ups */
     uint64_t ask_at; /* the time for the next question about the limit */

@@ -26,7 +26,8 @@
 #define BLOOM_CACHE_LOOKUPS 4096
 #endif
 
-/* An index may take a share of the limit. One of this size is made in any case. */
+/* The indexes of all tables may take a share of the limit. An index of this size is made in any
+ * case. */
 #ifndef BLOOM_CACHE_INDEX_BYTES
 #define BLOOM_CACHE_INDEX_BYTES 4096
 #endif
@@ -104,6 +105,7 @@ static void free_array(struct bloom_caches *caches, struct bloom_cache_array *ar
         if (array->entries[chunk].row != NULL)
             free_row(caches, array->entries[chunk].row);
     caches->bytes -= array->count * sizeof *array->entries;
+    caches->index_bytes -= array->count * sizeof *array->entries;
     sqlite3_free(array->entries);
     *array = (struct bloom_cache_array){NULL, 0};
 }
@@ -223,7 +225,8 @@ static int make_room(struct bloom_cache *cache, uint64_t bytes, uint64_t steps, 
 }
 
 static bool index_fits(const struct bloom_caches *caches, uint64_t bytes) {
-    return bytes <= BLOOM_CACHE_INDEX_BYTES || INDEX_SHARE * bytes <= caches->limit;
+    return bytes <= BLOOM_CACHE_INDEX_BYTES ||
+           INDEX_SHARE * (caches->index_bytes + bytes) <= caches->limit;
 }
 
 /* Makes the array that has that number, unless it is too large for the limit or there is no memory:
@@ -251,6 +254,7 @@ static void make_array(struct bloom_cache *cache, unsigned array, uint64_t chunk
     if (entries == NULL)
         return;
     caches->bytes += bytes;
+    caches->index_bytes += bytes;
     memset(entries, 0, (size_t)bytes);
     cache->arrays[array] = (struct bloom_cache_array){entries, chunks};
 }
@@ -302,8 +306,11 @@ int bloom_cache_room(struct bloom_cache *cache, const struct bloom_cache_key *ke
         return code;
     caches->time++; /* also a table that is never kept ages the others */
     const uint64_t bytes = sizeof *entry->row + key->length;
-    if (entry->row != NULL && entry->row->length != key->length)
+    if (entry->row != NULL && entry->row->length != key->length) {
+        if (entry->row->is_draft) /* of another shape of the table: somebody has changed row 0 */
+            return code;
         free_row(caches, entry->row);
+    }
     if (entry->row == NULL) {
         code = make_room(cache, bytes, BLOOM_CACHE_STEPS, BLOOM_CACHE_AGE * caches->rows, changes);
         struct bloom_cache_row *made_row =
@@ -420,6 +427,7 @@ int bloom_cache_write(struct bloom_cache *cache) {
     cache->references++;
     int code = write_drafts(cache);
     if ((code & 0xff) == SQLITE_READONLY && bloom_database_end_query_only(&cache->database)) {
+        sqlite3_free(bloom_database_message(&cache->database));
         code = write_drafts(cache);
         bloom_database_begin_query_only(&cache->database);
     }

@@ -227,9 +227,16 @@ static int run_statement(struct bloom_database *database, enum bloom_statement w
     int code = take_step(database, which, &row);
     if (code != SQLITE_OK)
         return code;
+    /* A statement that an authorizer turned into nothing writes nothing. */
+    const bool is_ignored = sqlite3_stmt_readonly(database->statements[which]) != 0;
     code = bloom_database_end(database, which, code);
     database->owner->table_changes += sqlite3_total_changes(database->connection) - before;
-    return code;
+    return code == SQLITE_OK && is_ignored
+               ? bloom_database_fail(database, SQLITE_AUTH,
+                                     "the authorizer of this connection ignores an INSERT into %s. "
+                                     "Let it allow or deny that",
+                                     database->data_name)
+               : code;
 }
 
 /* After a write: a trigger on the shadow table may have undone or changed it. `found` is what a

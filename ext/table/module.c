@@ -418,6 +418,13 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
     int code = SQLITE_OK;
     revive(table);
+    if (cursor == NULL) {
+        cursor = sqlite3_malloc(sizeof *cursor);
+        if (cursor == NULL)
+            return SQLITE_NOMEM;
+        memset(cursor, 0, sizeof *cursor);
+    }
+    table->spare = cursor;
     if (table->chunks.cursors == 0)
         look_again(table);
     const bool needs_witness = table->chunks.cursors == 0 && is_just_named(table);
@@ -427,12 +434,6 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
         code = bloom_chunks_open_row_0(table->database, false, &table->witness, row);
     if (code != SQLITE_OK)
         return report(table, code);
-    if (cursor == NULL) {
-        cursor = sqlite3_malloc(sizeof *cursor);
-        if (cursor == NULL)
-            return SQLITE_NOMEM;
-        memset(cursor, 0, sizeof *cursor);
-    }
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
     cursor->revivals = table->revivals;
@@ -531,8 +532,8 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     if (code == SQLITE_OK)
         code = column == COLUMN_INFO ? bloom_maintain_info(&table->chunks, &json)
                                      : bloom_maintain_filter(&table->chunks, &shape, &bytes);
-    if (code != SQLITE_OK)
-        return report(table, code);
+    if (report(table, code) != SQLITE_OK)
+        return code;
     if (column == COLUMN_FILTER) {
         bloom_sql_result_filter(context, &shape, bytes);
         return SQLITE_OK;
@@ -661,6 +662,9 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     if (!table->has_begun || was_rolled_back(table))
         return SQLITE_ABORT_ROLLBACK;
     revive(table);
+    /* Before a savepoint is reported, a rollback to before the name is not, either. */
+    if (table->first_savepoint == INT_MAX && is_just_named(table))
+        table->is_configured = false;
     int code = enter(table);
     if (code != SQLITE_OK)
         return report(table, code);
@@ -776,7 +780,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     bloom_chunks_finish(&table->chunks);
     /* Damage is what is to be found; of any other error nothing is known. */
     if ((code & 0xff) != SQLITE_CORRUPT && (code & 0xff) != SQLITE_ERROR)
-        return code;
+        return report(table, code);
     *problem = bloom_database_message(table->database);
     return *problem != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
