@@ -362,6 +362,12 @@ static void many_keys(void) {
             assert_int_equal(found[i], i % 5 < 4);
             checks(filter, keys[i], i % 5 < 4 ? 1 : SQLITE_BLOOM_NO_KEY);
         }
+        for (size_t asked = 0; asked < KEYS; asked++) { /* and no more */
+            found[asked] = 7;
+            assert_true(sqlite_bloom_filter_check_many(filter, keys, asked, found) ==
+                        (int64_t)(asked - asked / 5));
+            assert_int_equal(found[asked], 7);
+        }
         sqlite_bloom_filter_close(filter);
         sqlite_bloom_filter_close(apart);
     }
