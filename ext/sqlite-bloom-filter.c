@@ -349,7 +349,7 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
                              unsigned char *found) {
     /* A hashing may write more words than decide: the next key's go over them. */
-    uint64_t words[(BLOOM_CHECKED_TOGETHER + 1) * BLOOM_HASH_WORDS_MAXIMUM];
+    uint64_t words[BLOOM_CHECKED_TOGETHER * BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t unknown[BLOOM_CHECKED_TOGETHER]; /* keys that have no words */
     const size_t width = filter->shape.layout->hash_words;
     const bool plain = filter->plain_check != NULL;
