@@ -110,6 +110,14 @@ bool bloom_growth_layer(const struct bloom_growth *growth, unsigned index,
     return true;
 }
 
+uint32_t bloom_layer_chunk_blocks(const struct bloom_layer *layer, uint64_t chunk) {
+    return layer->chunk_blocks + (chunk < layer->longer);
+}
+
+uint64_t bloom_layer_chunk_start(const struct bloom_layer *layer, uint64_t chunk) {
+    return chunk * layer->chunk_blocks + (chunk < layer->longer ? chunk : layer->longer);
+}
+
 /* Processors divide numbers of 32 bits several times faster. */
 uint64_t bloom_layer_chunk_of(const struct bloom_layer *layer, uint64_t block) {
     const uint32_t longer_blocks = layer->chunk_blocks + 1;

@@ -71,12 +71,8 @@ bool bloom_growth_layer(const struct bloom_growth *growth, unsigned index,
                         struct bloom_layer *layer, bloom_problem problem);
 
 /* Return the number of blocks of a chunk, and the number of its first block. */
-static inline uint32_t bloom_layer_chunk_blocks(const struct bloom_layer *layer, uint64_t chunk) {
-    return layer->chunk_blocks + (chunk < layer->longer);
-}
-static inline uint64_t bloom_layer_chunk_start(const struct bloom_layer *layer, uint64_t chunk) {
-    return chunk * layer->chunk_blocks + (chunk < layer->longer ? chunk : layer->longer);
-}
+uint32_t bloom_layer_chunk_blocks(const struct bloom_layer *layer, uint64_t chunk);
+uint64_t bloom_layer_chunk_start(const struct bloom_layer *layer, uint64_t chunk);
 
 /* Returns the chunk of a block. */
 uint64_t bloom_layer_chunk_of(const struct bloom_layer *layer, uint64_t block);
