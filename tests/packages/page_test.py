@@ -44,8 +44,8 @@ OWN_ASKED = [
     ["mailto:someone@evil", NO_HOST, ""]]
 MORE = ", and more for a URL, which has several keys."
 # Drops a long list on the page.
-MILLION = """() => {
-    const lines = Array.from({length: 1000000}, (_, i) => `0.0.0.0 h${i}.example${i % 7}.test`);
+LINES = """(length) => {
+    const lines = Array.from({length}, (_, i) => `0.0.0.0 h${i}.example${i % 7}.test`);
     const transfer = new DataTransfer();
     transfer.items.add(new File([lines.join("\\n")], "million.txt"));
     document.dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, cancelable: true}));
@@ -325,7 +325,7 @@ class Page(Scratch):
                          ["hunter2", "let'me in"])
 
     def test_a_million_lines_do_not_stop_the_page_and_can_be_stopped(self):
-        self.page.evaluate(MILLION)
+        self.page.evaluate(LINES, 5_000_000)
         self.wait("document.querySelector('#list-work progress')?.value > 0.1")
         self.ask("https://sqlite.org/")  # the list before still answers
         self.assertEqual(self.text("#verdict"), "Certainly not on the list.")
@@ -333,7 +333,7 @@ class Page(Scratch):
         self.wait_for_list()
         self.assertEqual(self.text("#list-problem"),
                          "Stopped. sql/data/urlhaus.txt is still the list.")
-        self.page.evaluate(MILLION)
+        self.page.evaluate(LINES, 1_000_000)
         self.wait_for_list()
         self.assertRegex(self.text("#list-figures"), r"^million\.txt: 1,000,000 keys in a filter"
                          r" of 1\.94 MB\. False positives: 1 in 1,000 keys, ")
