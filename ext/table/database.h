@@ -72,8 +72,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code);
                         "%s is damaged: " format BLOOM_RESTORE_DATABASE, (database)->data_name,    \
                         __VA_ARGS__, (database)->name)
 
-/* Returns the message that was kept last on the connection, from sqlite3_malloc, now the caller's;
- * NULL if there is none. */
+/* Returns the message that was kept last on the connection, or NULL. It is from sqlite3_malloc, and
+ * now the caller's. */
 char *bloom_database_message(struct bloom_database *database);
 
 /* Returns SQLITE_LOCKED while a statement of a filter table of this connection runs. Every method
