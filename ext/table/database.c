@@ -9,7 +9,7 @@
 /* The bytes of a table leaf page that the BLOB of its one row cannot use: a payload that does not
  * overflow is at least 35 bytes shorter than the page, and up to 5 bytes of it are the record
  * header. */
-enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512, PAGE_USUAL = 4096 };
+enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512 };
 
 /* Of schema and shadow table. By rowid, as a BLOB handle finds a row. */
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
@@ -385,8 +385,10 @@ int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes) 
     int code = ask_pragma(database, "page_size", &page);
     if (code != SQLITE_OK)
         return code;
-    if (page < PAGE_MINIMUM) /* an authorizer hides it */
-        page = PAGE_USUAL;
+    if (page < PAGE_MINIMUM)
+        return bloom_database_fail(database, SQLITE_AUTH,
+                                   "the authorizer of this connection hides the page size. Let it "
+                                   "allow PRAGMA page_size");
     int reserved = -1; /* bytes at the end of each page that extensions use; asked, not set */
     sqlite3_file_control(database->connection, database->schema, SQLITE_FCNTL_RESERVE_BYTES,
                          &reserved);
