@@ -52,7 +52,6 @@ void bloom_connection_close(void *closed) {
     }
     bloom_unlock();
     if (last) {
-        sqlite3_free(connection->table_message);
         sqlite3_free(connection);
         bloom_library_leave();
     }

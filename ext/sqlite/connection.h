@@ -20,17 +20,9 @@ void bloom_library_keep(void);
 /* Ends a use. The caller must not call SQLite afterwards, unless it has another use. */
 void bloom_library_leave(void);
 
-/* What the caches of its filter tables share: see table/cache.c. */
-struct bloom_caches {
-    struct bloom_cache *first;
-    struct bloom_cache_row *hand; /* in the ring of all rows; NULL: there are none */
-    uint64_t rows;
-    uint64_t bytes;       /* of rows and indexes */
-    uint64_t index_bytes; /* of these */
-    uint64_t limit;
-    uint64_t time;   /* in look-ups */
-    uint64_t ask_at; /* the time for the next question about the limit */
-};
+/* Changes by how many bytes of memory an object of a filter table counts, and returns the sum of all
+ * such objects of the process. */
+uint64_t bloom_library_count(uint64_t before, uint64_t now);
 
 /* What the functions and filter tables of a connection share. */
 struct bloom_connection {
@@ -38,10 +30,8 @@ struct bloom_connection {
     struct bloom_connection *next;
     uint64_t references;     /* by functions, live pins and modules of tables */
     uint64_t deaths;         /* of pins */
-    unsigned tables_running; /* statements of filter tables at work: see table/database.h */
-    int table_changes;       /* rows that they have changed by statements */
-    char *table_message;     /* of the error of one, from sqlite3_malloc; NULL: none */
-    struct bloom_caches caches;
+    struct bloom_span *tables; /* objects of filter tables: see table/span.h */
+    uint64_t table_bytes;      /* of their rows in memory */
     bool loaded; /* everything is registered: see extension.c */
 };
 

@@ -65,3 +65,13 @@ void bloom_library_leave(void) {
     users--;
     bloom_unlock();
 }
+
+static uint64_t table_bytes;
+
+uint64_t bloom_library_count(uint64_t before, uint64_t now) {
+    bloom_lock();
+    table_bytes += now - before;
+    const uint64_t all = table_bytes;
+    bloom_unlock();
+    return all;
+}

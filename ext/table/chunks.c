@@ -3,7 +3,6 @@
 #include "table/chunks.h"
 
 #include "base/portable.h"
-#include "table/configuration.h"
 
 #include <string.h>
 
@@ -29,8 +28,11 @@ void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
 }
 
 void bloom_chunks_finish(struct bloom_chunks *chunks) {
-    if (chunks->cursors == 0)
-        bloom_chunks_close_reader(chunks);
+    bloom_database_close_row(&chunks->writer, SQLITE_OK);
+    if (chunks->cursors > 0)
+        return;
+    bloom_chunks_close_reader(chunks);
+    bloom_span_rest(chunks->span);
 }
 
 void bloom_chunks_close(struct bloom_chunks *chunks) {
@@ -38,10 +40,24 @@ void bloom_chunks_close(struct bloom_chunks *chunks) {
     sqlite3_free(chunks->buffer);
 }
 
-/* The newest generation */
+/* Returns the reader, if it is open. While it moves, SQLite may roll back, and nobody else must
+ * close it then. In SQLite 3.40 a host may put a memdb file in the place of the database while a
+ * cursor is open, which ends the reader's own cursor. */
+static sqlite3_blob *take_reader(struct bloom_chunks *chunks) {
+    sqlite3_blob *reader = chunks->reader;
+    if (reader != NULL)
+        bloom_span_ask_file(chunks->span);
+    chunks->reader = NULL;
+    if (chunks->span->is_memory_file)
+        bloom_database_close_row(&reader, SQLITE_OK);
+    return reader;
+}
 
-int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite3_blob **handle,
-                            uint8_t *row) {
+/* Row 0 */
+
+/* Opens row 0, or moves a handle to it, and reads it. */
+static int open_row_0(struct bloom_database *database, bool writes, sqlite3_blob **handle,
+                      uint8_t *row) {
     int code = bloom_database_open_row(database, 0, writes, handle);
     if (code != SQLITE_OK)
         return code;
@@ -53,40 +69,73 @@ int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite
     return code == SQLITE_OK ? code : bloom_database_close_row(handle, code);
 }
 
-/* Reads row 0 unless its newest generation is known, as long as a row in memory is valid. */
-int bloom_chunks_start(struct bloom_chunks *chunks, sqlite3_blob **handle) {
-    struct bloom_cache *cache = chunks->cache;
-    bloom_cache_start(cache);
-    chunks->newest = 0;
-    if (chunks->growth.generations == 1)
-        return SQLITE_OK;
-    if (!cache->usable || cache->newest_epoch != cache->epoch) {
-        uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
-        sqlite3_blob *reading = NULL;
-        int code = bloom_chunks_open_row_0(chunks->database, handle != NULL,
-                                           handle != NULL ? handle : &reading, row);
-        bloom_database_close_row(&reading, code);
-        if (code != SQLITE_OK)
-            return code;
-        cache->newest = bloom_load32(row + BLOOM_NEWEST_AT);
-        cache->newest_epoch = bloom_cache_may_keep(cache) ? cache->epoch : 0;
-    }
-    chunks->newest = cache->newest;
+/* Row 0 is of another table than before, or is read for the first time. */
+static int configure(struct bloom_chunks *chunks, const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
+    struct bloom_database *database = bloom_chunks_database(chunks);
+    struct bloom_configuration configuration;
+    char problem[BLOOM_PROBLEM_SIZE];
+    bloom_span_end(chunks->span);
+    if (bloom_configuration_is_newer(row))
+        return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
+                                   "a newer release of this extension made the table. Load that "
+                                   "release");
+    if (!bloom_configuration_read(&configuration, row, problem))
+        return bloom_database_damaged(database, "row 0 %s", problem);
+    const struct bloom_growth *growth = &configuration.growth;
+    uint8_t *buffer = sqlite3_realloc64(
+        chunks->buffer, BLOOM_CHUNK_HEAD_BYTES +
+                            growth->chunk_blocks * (sqlite3_uint64)growth->layout->blocks->bytes);
+    if (buffer == NULL)
+        return SQLITE_NOMEM;
+    chunks->buffer = buffer;
+    chunks->configuration = configuration;
+    chunks->layer_count = 0;
+    chunks->revision++;
     return SQLITE_OK;
 }
 
-int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
-    uint8_t row[BLOOM_CONFIGURATION_BYTES];
-    sqlite3_blob *handle = NULL;
-    /* By the handle, because an authorizer may deny a statement, and 'clear' would be half done. */
-    int code = bloom_chunks_open_row_0(chunks->database, true, &handle, row);
+/* The handle then moves on to the chunk. */
+int bloom_chunks_start(struct bloom_chunks *chunks, bool writes) {
+    struct bloom_span *span = chunks->span;
+    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
+    int code = bloom_span_start(span);
+    if (code != SQLITE_OK || span->knows_row_0)
+        return code;
+    sqlite3_blob *handle = writes ? NULL : take_reader(chunks);
+    code = open_row_0(&span->database, writes, &handle, row);
+    if (writes)
+        chunks->writer = handle;
+    else if (!span->is_memory_file)
+        chunks->reader = handle;
+    else
+        bloom_database_close_row(&handle, code);
     if (code != SQLITE_OK)
         return code;
-    chunks->cache->newest_epoch = 0;
-    bloom_store32(row + BLOOM_NEWEST_AT, newest);
+    if (chunks->revision == 0 || !bloom_configuration_same(row, chunks->row_0))
+        code = configure(chunks, row);
+    if (code != SQLITE_OK)
+        return code;
+    memcpy(chunks->row_0, row, sizeof row);
+    chunks->rotation = bloom_rotation_load(row);
+    span->knows_row_0 = bloom_span_may_keep(span);
+    return code;
+}
+
+/* By a handle, because an authorizer may deny a statement, and 'clear' would be half done. */
+int bloom_chunks_write_rotation(struct bloom_chunks *chunks,
+                                const struct bloom_rotation *rotation) {
+    struct bloom_database *database = bloom_chunks_database(chunks);
+    uint8_t row[BLOOM_CONFIGURATION_BYTES];
+    sqlite3_blob *handle = chunks->writer;
+    chunks->writer = NULL;
+    int code = open_row_0(database, true, &handle, row);
+    if (code != SQLITE_OK)
+        return code;
+    chunks->span->knows_row_0 = false;
+    bloom_rotation_store(rotation, row);
     code = sqlite3_blob_write(handle, row, sizeof row, 0);
     if (code != SQLITE_OK)
-        code = bloom_database_fail_sqlite(chunks->database, code);
+        code = bloom_database_fail_sqlite(database, code);
     return bloom_database_close_row(&handle, code);
 }
 
@@ -96,14 +145,14 @@ int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
 void bloom_chunks_compute(struct bloom_chunks *chunks, unsigned index) {
     char problem[BLOOM_PROBLEM_SIZE];
     for (; chunks->layer_count <= index; chunks->layer_count++)
-        bloom_growth_layer(&chunks->growth, chunks->layer_count,
+        bloom_growth_layer(bloom_chunks_growth(chunks), chunks->layer_count,
                            &chunks->layers[chunks->layer_count], problem);
 }
 
 /* The number of a layer, counted over all slots. */
 static unsigned layer_number(const struct bloom_chunks *chunks, uint32_t generation,
                              unsigned index) {
-    return generation % chunks->growth.generations * SLOT_LAYERS + index;
+    return generation % bloom_chunks_growth(chunks)->generations * SLOT_LAYERS + index;
 }
 
 static sqlite3_int64 first_id(unsigned number) {
@@ -156,11 +205,12 @@ static int check_head(struct bloom_chunks *chunks, const struct bloom_place *pla
     const bool may_close = place->layer->ones_limit != UINT64_MAX;
     const struct bloom_head head = load_head(row);
     if (head.closed > may_close)
-        return bloom_database_damaged(
-            chunks->database, "the closed mark of chunk %lld is %u, but can only be %s",
-            id_of(chunks, place), head.closed, may_close ? "0 or 1" : "0");
+        return bloom_database_damaged(bloom_chunks_database(chunks),
+                                      "the closed mark of chunk %lld is %u, but can only be %s",
+                                      id_of(chunks, place), head.closed,
+                                      may_close ? "0 or 1" : "0");
     if (head.generation > place->generation)
-        return bloom_database_damaged(chunks->database,
+        return bloom_database_damaged(bloom_chunks_database(chunks),
                                       "chunk %lld is of generation %u, which has not begun",
                                       id_of(chunks, place), head.generation);
     return SQLITE_OK;
@@ -172,7 +222,7 @@ static bool is_stale(const struct bloom_head *head, const struct bloom_place *pl
 }
 
 static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *place, int found) {
-    return bloom_database_damaged(chunks->database,
+    return bloom_database_damaged(bloom_chunks_database(chunks),
                                   "chunk %lld is not a BLOB of %u bytes (it has %d bytes)",
                                   id_of(chunks, place), row_bytes(place), found);
 }
@@ -193,7 +243,8 @@ static int row_of(struct bloom_chunks *chunks, sqlite3_stmt *statement, int colu
 /* Opens the row of a chunk, or moves a handle to it; it is NULL when there is no row. */
 static int open_chunk(struct bloom_chunks *chunks, const struct bloom_place *place, bool writes,
                       sqlite3_blob **handle) {
-    int code = bloom_database_open_row(chunks->database, id_of(chunks, place), writes, handle);
+    int code = bloom_database_open_row(bloom_chunks_database(chunks), id_of(chunks, place), writes,
+                                       handle);
     if (code == SQLITE_OK && *handle != NULL &&
         (uint32_t)sqlite3_blob_bytes(*handle) != row_bytes(place))
         code = bloom_database_close_row(handle,
@@ -201,193 +252,187 @@ static int open_chunk(struct bloom_chunks *chunks, const struct bloom_place *pla
     return code;
 }
 
-static struct bloom_cache_key cache_key(const struct bloom_chunks *chunks,
-                                        const struct bloom_place *place) {
-    return (struct bloom_cache_key){layer_number(chunks, place->generation, place->index),
-                                    place->chunk, place->layer->chunks, id_of(chunks, place),
-                                    row_bytes(place)};
+/* One reader for all rows of chunks */
+
+enum access {
+    BY_STATEMENT,
+    BY_READER,
+    TO_CHANGE /* by the handle of a change */
+};
+
+/* Copies bytes of the row that a statement or a handle is at. */
+static int copy_bytes(struct bloom_chunks *chunks, const uint8_t *stored, sqlite3_blob *handle,
+                      uint8_t *row, uint32_t offset, uint32_t bytes) {
+    int code = SQLITE_OK;
+    if (stored != NULL)
+        memcpy(row + offset, stored + offset, bytes);
+    else
+        code = sqlite3_blob_read(handle, row + offset, (int)bytes, (int)offset);
+    return code == SQLITE_OK ? code
+                             : bloom_database_fail_sqlite(bloom_chunks_database(chunks), code);
 }
 
-/* Reading a block. Both functions set *row to the head followed by the block, or to NULL when there
- * is no row. */
-
-/* The row goes into `room`, if there is any: only here is all of it in memory. */
-static int read_by_statement(struct bloom_chunks *chunks, const struct bloom_place *place,
-                             uint8_t *room, const uint8_t **row) {
-    sqlite3_stmt *statement;
-    bool has_row;
-    *row = NULL;
-    int code = bloom_database_start(chunks->database, BLOOM_READ_ROW, id_of(chunks, place), 0,
-                                    &statement, &has_row);
-    if (code != SQLITE_OK)
-        return code;
-    if (has_row)
-        code = row_of(chunks, statement, 0, place, row);
-    if (*row != NULL && room != NULL)
-        memcpy(room, *row, row_bytes(place));
-    if (*row != NULL) {
-        memcpy(chunks->block, *row, BLOOM_CHUNK_HEAD_BYTES);
-        memcpy(chunks->block + BLOOM_CHUNK_HEAD_BYTES, *row + place->offset, place->bytes);
-        *row = chunks->block;
-    }
-    return bloom_database_end(chunks->database, BLOOM_READ_ROW, code);
-}
-
-/* A host may put a database of memdb in the place of this one while a cursor is open (SQLite 3.40
- * lets it), which ends the reader's cursor. So the reader is not used there. */
-static bool uses_reader(struct bloom_chunks *chunks, const struct bloom_place *place) {
-    if (row_bytes(place) < BLOOM_LARGE_ROW_BYTES &&
-        (chunks->cursors == 0 || chunks->reads++ < BLOOM_READS_BEFORE_READER))
-        return false;
-    return !bloom_cache_is_memory_file(chunks->cache);
-}
-
-static int read_by_reader(struct bloom_chunks *chunks, const struct bloom_place *place,
-                          const uint8_t **row) {
-    uint8_t *block = chunks->block;
-    sqlite3_blob *handle = chunks->reader;
-    chunks->reader = NULL; /* SQLite may end the query meanwhile */
-    *row = NULL;
-    int code = open_chunk(chunks, place, false, &handle);
-    if (code == SQLITE_OK && handle != NULL) {
-        code = sqlite3_blob_read(handle, block, BLOOM_CHUNK_HEAD_BYTES, 0);
-        if (code == SQLITE_OK)
-            code = sqlite3_blob_read(handle, block + BLOOM_CHUNK_HEAD_BYTES, (int)place->bytes,
-                                     (int)place->offset);
-        if (code != SQLITE_OK)
-            code = bloom_database_close_row(&handle,
-                                            bloom_database_fail_sqlite(chunks->database, code));
-        *row = block;
-    }
-    chunks->reader = handle;
-    chunks->reads = handle != NULL ? chunks->reads : 0;
+/* Copies the row of a place into memory, if there is room and it will probably be used again.
+ * Otherwise copies what is used of it into the buffer: head and blocks of the place, and for a
+ * change what is between them, too, so that one call reads it and one call writes it. */
+static int copy_row(struct bloom_chunks *chunks, const uint8_t *stored, enum bloom_known known,
+                    enum access access, struct bloom_change *open) {
+    struct bloom_span *span = chunks->span;
+    const struct bloom_place *place = &open->place;
+    const bool is_used_again =
+        known == BLOOM_SEEN ||
+        (known == BLOOM_UNKNOWN && span->writing.has_changed && span->writing.was_dense);
+    if (is_used_again && bloom_span_may_keep(span))
+        open->kept = bloom_rows_reserve(&span->rows, id_of(chunks, place), row_bytes(place));
+    open->row = open->kept != NULL ? open->kept->bytes : chunks->buffer;
+    const bool in_two = open->kept == NULL && access != TO_CHANGE;
+    const uint32_t end = place->offset + place->bytes;
+    int code = copy_bytes(chunks, stored, open->handle, open->row, 0,
+                          open->kept != NULL ? row_bytes(place)
+                          : in_two           ? BLOOM_CHUNK_HEAD_BYTES
+                                             : end);
+    if (code == SQLITE_OK && in_two)
+        code = copy_bytes(chunks, stored, open->handle, open->row, place->offset, place->bytes);
+    if (code == SQLITE_OK)
+        code = check_head(chunks, place, open->row);
+    if (code == SQLITE_OK && open->kept != NULL)
+        bloom_rows_keep(&span->rows, open->kept);
+    else if (code == SQLITE_OK && span->is_usable)
+        bloom_rows_note(&span->rows, id_of(chunks, place), true);
+    else
+        sqlite3_free(open->kept);
     return code;
 }
 
-/* Reads a row that is not in memory. It is kept if it was read before and there is room. */
-static int read_row(struct bloom_chunks *chunks, const struct bloom_place *place,
-                    enum bloom_known known, const uint8_t **row) {
-    const struct bloom_cache_key key = cache_key(chunks, place);
-    uint8_t *room = NULL;
-    if (known == BLOOM_SEEN)
-        bloom_cache_room(chunks->cache, &key, false, &room);
-    int code = room == NULL && uses_reader(chunks, place)
-                   ? read_by_reader(chunks, place, row)
-                   : read_by_statement(chunks, place, room, row);
-    if (code == SQLITE_OK && *row != NULL)
-        code = check_head(chunks, place, *row);
-    if (code == SQLITE_OK && room != NULL && *row != NULL)
-        bloom_cache_keep(chunks->cache, &key);
-    else if (code == SQLITE_OK)
-        bloom_cache_note(chunks->cache, &key, *row != NULL);
+/* Reads the row of open->place from the database, judges it, and notes what is known of it. Sets
+ * open->row, which is NULL when there is no row, and open->kept. */
+static int read_row(struct bloom_chunks *chunks, enum bloom_known known, enum access access,
+                    struct bloom_change *open) {
+    struct bloom_database *database = bloom_chunks_database(chunks);
+    struct bloom_span *span = chunks->span;
+    const sqlite3_int64 id = id_of(chunks, &open->place);
+    const uint8_t *stored = NULL;
+    sqlite3_stmt *statement;
+    bool exists;
+    int code;
+    open->row = NULL;
+    open->kept = NULL;
+    if (access == BY_STATEMENT) {
+        code = bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &exists);
+        if (code != SQLITE_OK)
+            return code;
+        if (exists)
+            code = row_of(chunks, statement, 0, &open->place, &stored);
+    } else {
+        code = open_chunk(chunks, &open->place, access == TO_CHANGE, &open->handle);
+        exists = open->handle != NULL;
+    }
+    if (code == SQLITE_OK && exists)
+        code = copy_row(chunks, stored, known, access, open);
+    if (access == BY_STATEMENT)
+        code = bloom_database_end(database, BLOOM_READ_ROW, code);
+    if (code == SQLITE_OK && !exists && bloom_span_may_keep(span))
+        bloom_rows_note(&span->rows, id, false);
+    return code;
+}
+
+static enum bloom_known find_row(const struct bloom_chunks *chunks, const struct bloom_place *place,
+                                 struct bloom_row **kept) {
+    *kept = NULL;
+    return chunks->span->is_usable
+               ? bloom_rows_find(&chunks->span->rows, id_of(chunks, place), kept)
+               : BLOOM_UNKNOWN;
+}
+
+/* Reading */
+
+/* A reader that is open is used. Otherwise one is opened for a query that reads many rows, and for
+ * rows that take long to copy. */
+static enum access choose_access(struct bloom_chunks *chunks, const struct bloom_place *place) {
+    if (chunks->reader == NULL && row_bytes(place) < BLOOM_LARGE_ROW_BYTES &&
+        (chunks->cursors == 0 || chunks->reads++ < BLOOM_READS_BEFORE_READER))
+        return BY_STATEMENT;
+    bloom_span_ask_file(chunks->span);
+    return chunks->span->is_memory_file ? BY_STATEMENT : BY_READER;
+}
+
+/* Reads a row that is not in memory. */
+static int read_stored(struct bloom_chunks *chunks, const struct bloom_place *place,
+                       enum bloom_known known, const uint8_t **row) {
+    const enum access access = choose_access(chunks, place);
+    struct bloom_change open = {.place = *place, .handle = take_reader(chunks)};
+    int code = read_row(chunks, known, access, &open);
+    if (code != SQLITE_OK)
+        bloom_database_close_row(&open.handle, code);
+    chunks->reader = open.handle;
+    *row = open.row;
     return code;
 }
 
 int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *place,
                       const uint8_t **block, bool *closed) {
-    uint32_t offset = BLOOM_CHUNK_HEAD_BYTES;
-    uint8_t *kept;
-    const uint8_t *row;
+    struct bloom_row *kept;
+    const uint8_t *row = NULL;
     int code = SQLITE_OK;
-    const enum bloom_known known =
-        bloom_cache_find(chunks->cache, layer_number(chunks, place->generation, place->index),
-                         place->chunk, row_bytes(place), &kept);
+    const enum bloom_known known = find_row(chunks, place, &kept);
     *block = NULL;
     *closed = false;
-    if (known == BLOOM_ABSENT)
-        return SQLITE_OK;
-    if (known == BLOOM_KEPT) {
-        row = kept;
-        offset = place->offset;
-    } else {
-        code = read_row(chunks, place, known, &row);
-    }
+    if (known == BLOOM_KEPT)
+        row = kept->bytes;
+    else if (known != BLOOM_ABSENT)
+        code = read_stored(chunks, place, known, &row);
     if (code != SQLITE_OK || row == NULL)
         return code;
     const struct bloom_head head = load_head(row);
     if (is_stale(&head, place))
         return code;
-    *block = row + offset;
+    *block = row + place->offset;
     *closed = head.closed != 0;
     return code;
 }
 
 /* Changing */
 
-/* Bytes of a row up to the end of what changes: one call reads or writes them. */
-static int bytes_changed(const struct bloom_place *place) {
-    return (int)(place->offset + place->bytes);
-}
-
-/* Reads the row that the handle is at: all of it into room, if there is any, or else what may
- * change into the buffer. */
-static int read_change(struct bloom_chunks *chunks, uint8_t *room, struct bloom_change *change) {
-    const struct bloom_place *place = &change->place;
-    const int bytes = room != NULL ? (int)row_bytes(place) : bytes_changed(place);
-    change->row = room != NULL ? room : chunks->buffer;
-    int code = sqlite3_blob_read(change->handle, change->row, bytes, 0);
-    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(chunks->database, code);
-}
-
-/* Opens a row that is not in memory. It is kept if there is room and if it was used before, or if
- * the last transaction changed more keys than there are chunks, so that it will be used again. */
-static int open_row(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
-                    enum bloom_known known, struct bloom_change *change) {
-    uint8_t *room = NULL;
+/* Opens the row of change->place, from memory if it is there. Without a row change->row is NULL. */
+static int open_row(struct bloom_chunks *chunks, struct bloom_change *change) {
+    struct bloom_row *kept;
+    enum bloom_known known = find_row(chunks, &change->place, &kept);
     int code = SQLITE_OK;
-    if (known == BLOOM_SEEN || chunks->cache->changes_before > key->chunks)
-        code = bloom_cache_room(chunks->cache, key, true, &room);
-    if (code == SQLITE_OK)
+    const bool may_draft = bloom_span_may_draft(chunks->span);
+    if (known == BLOOM_KEPT && kept->is_draft && !may_draft) {
+        /* Another statement that writes has begun since. All drafts are written, so that a part of
+         * them is never written later than this row. */
+        code = bloom_span_write(chunks->span);
+        known = find_row(chunks, &change->place, &kept);
+    }
+    if (code == SQLITE_OK && known != BLOOM_KEPT)
+        code = read_row(chunks, known, TO_CHANGE, change);
+    else if (code == SQLITE_OK && !may_draft)
         code = open_chunk(chunks, &change->place, true, &change->handle);
-    if (code == SQLITE_OK && change->handle != NULL)
-        code = read_change(chunks, room, change);
-    if (code == SQLITE_OK && change->handle != NULL)
-        code = check_head(chunks, &change->place, change->row);
-    if (code != SQLITE_OK || change->handle == NULL)
+    if (code != SQLITE_OK)
         return code;
-    change->is_kept = room != NULL;
-    if (change->is_kept)
-        bloom_cache_keep(chunks->cache, key);
-    else
-        bloom_cache_note(chunks->cache, key, true);
-    return code;
-}
-
-/* Opens the row of the place, from memory if it is there. Without a row change->row is NULL. */
-static int open_known(struct bloom_chunks *chunks, struct bloom_change *change) {
-    const struct bloom_cache_key key = cache_key(chunks, &change->place);
-    uint8_t *kept;
-    int code = SQLITE_OK;
-    const enum bloom_known known =
-        bloom_cache_find(chunks->cache, key.array, key.chunk, key.length, &kept);
-    change->row = NULL;
-    change->is_kept = change->is_draft = false;
-    if (known != BLOOM_KEPT)
-        return open_row(chunks, &key, known, change);
-    change->is_draft = bloom_cache_may_draft(chunks->cache);
-    if (!change->is_draft)
-        code = open_chunk(chunks, &change->place, true, &change->handle);
-    change->is_kept = change->is_draft || change->handle != NULL;
-    if (change->is_kept)
-        change->row = kept;
+    if (known == BLOOM_KEPT && (may_draft || change->handle != NULL)) {
+        change->kept = kept;
+        change->row = kept->bytes;
+    }
+    change->is_draft = change->kept != NULL && may_draft;
     return code;
 }
 
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change) {
-    if (chunks->buffer == NULL)
-        chunks->buffer = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
-    if (chunks->buffer == NULL)
-        return bloom_change_close(change, SQLITE_NOMEM);
     change->place = *place;
-    int code = open_known(chunks, change);
+    change->row = NULL;
+    change->kept = NULL;
+    int code = open_row(chunks, change);
     if (code != SQLITE_OK)
         return bloom_change_close(change, code);
     if (change->row != NULL)
         change->head = load_head(change->row);
     if (change->row == NULL || is_stale(&change->head, place)) {
         bloom_change_close(change, code);
-        change->is_kept = change->is_draft = false;
+        change->kept = NULL;
+        change->is_draft = false;
         change->head = (struct bloom_head){.generation = place->generation};
         change->row = memset(chunks->buffer, 0, row_bytes(place));
     }
@@ -395,34 +440,31 @@ int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *pla
     return code;
 }
 
-/* Writes head and blocks through the handle. */
-static int save_through(struct bloom_chunks *chunks, const struct bloom_cache_key *key,
-                        struct bloom_change *change) {
-    int code = sqlite3_blob_write(change->handle, change->row, bytes_changed(&change->place), 0);
-    if (code == SQLITE_OK)
-        return code;
-    if (change->is_kept)
-        bloom_cache_drop(chunks->cache, key);
-    return bloom_database_fail_sqlite(chunks->database, code);
-}
-
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) {
-    const struct bloom_cache_key key = cache_key(chunks, &change->place);
+    struct bloom_span *span = chunks->span;
+    struct bloom_database *database = bloom_chunks_database(chunks);
+    const struct bloom_place *place = &change->place;
+    const sqlite3_int64 id = id_of(chunks, place);
     int code = SQLITE_OK;
     bloom_store32(change->row, change->head.ones);
     bloom_store32(change->row + 4, change->head.keys);
     bloom_store32(change->row + 8, change->head.generation);
     bloom_store32(change->row + 12, change->head.closed);
-    if (change->is_draft)
-        bloom_cache_draft(chunks->cache, &key);
-    else if (change->handle != NULL)
-        code = save_through(chunks, &key, change);
-    else
-        code = bloom_database_write_row(chunks->database, key.id, change->row, key.length);
-    if (code == SQLITE_OK && !change->is_kept) /* a new row, or one that counted as zeros */
-        bloom_cache_note(chunks->cache, &key, true);
-    chunks->cache->has_written = chunks->cache->has_written || code == SQLITE_OK;
-    chunks->cache->changes_made++;
+    if (change->is_draft) {
+        bloom_rows_draft(&span->rows, change->kept);
+    } else if (change->handle != NULL) {
+        code =
+            sqlite3_blob_write(change->handle, change->row, (int)(place->offset + place->bytes), 0);
+        if (code != SQLITE_OK)
+            code = bloom_database_fail_sqlite(database, code);
+    } else {
+        code = bloom_database_write_row(database, id, change->row, row_bytes(place));
+    }
+    /* A row that is new, or that could not be written, is not the one in memory. */
+    if (span->is_usable && (code != SQLITE_OK || (change->kept == NULL && change->handle == NULL)))
+        bloom_rows_note(&span->rows, id, true);
+    span->writing.has_changed = span->writing.has_changed || code == SQLITE_OK;
+    span->writing.changes++;
     return bloom_change_close(change, code);
 }
 
@@ -434,22 +476,23 @@ int bloom_change_close(struct bloom_change *change, int code) {
 
 /* Finds the chunk of a row, by its id. */
 static int find_chunk(struct bloom_chunks *chunks, sqlite3_int64 id, struct bloom_place *place) {
-    const unsigned generations = chunks->growth.generations;
+    const unsigned generations = bloom_chunks_growth(chunks)->generations;
     const sqlite3_int64 number = id >> CHUNK_BITS;
     const unsigned index = (unsigned)(number % SLOT_LAYERS);
     /* The number before 1 is larger than that of any chunk. */
     const uint64_t chunk = ((uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1)) - 1;
     if (number >= 0 && number / SLOT_LAYERS < generations && index < BLOOM_LAYERS_MAXIMUM &&
-        (index == 0 || chunks->growth.mode == BLOOM_GROWTH_ON) &&
+        (index == 0 || bloom_chunks_growth(chunks)->mode == BLOOM_GROWTH_ON) &&
         chunk < bloom_chunks_layer(chunks, index)->chunks) {
         const unsigned slot = (unsigned)(number / SLOT_LAYERS);
-        const uint32_t age = (chunks->newest % generations + generations - slot) % generations;
-        if (age <= chunks->newest) {
-            *place = bloom_place_of_chunk(chunks, index, chunks->newest - age, chunk);
+        const uint32_t age =
+            (chunks->rotation.newest % generations + generations - slot) % generations;
+        if (age <= chunks->rotation.newest) {
+            *place = bloom_place_of_chunk(chunks, index, chunks->rotation.newest - age, chunk);
             return SQLITE_OK;
         }
     }
-    return bloom_database_damaged(chunks->database, "row %lld is of no chunk", id);
+    return bloom_database_damaged(bloom_chunks_database(chunks), "row %lld is of no chunk", id);
 }
 
 /* Visits the chunk that a statement is at. */
@@ -475,22 +518,23 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
                 bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
-    int code = bloom_cache_write(chunks->cache);
+    int code = bloom_span_write(chunks->span);
     if (code == SQLITE_OK)
-        code =
-            bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
+        code = bloom_database_start(bloom_chunks_database(chunks), BLOOM_WALK_ROWS, first, end,
+                                    &statement, &row);
     if (code != SQLITE_OK)
         return code;
     for (sqlite3_int64 least = first; row && code == SQLITE_OK;
          row = sqlite3_step(statement) == SQLITE_ROW) {
         const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
         if (id < least)
-            code = bloom_database_damaged(chunks->database, "row %lld is out of order", id);
+            code = bloom_database_damaged(bloom_chunks_database(chunks), "row %lld is out of order",
+                                          id);
         else if (id != 0)
             code = visit_row(chunks, statement, visit, argument);
         least = id + 1;
     }
-    return bloom_database_end(chunks->database, BLOOM_WALK_ROWS, code);
+    return bloom_database_end(bloom_chunks_database(chunks), BLOOM_WALK_ROWS, code);
 }
 
 int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument) {

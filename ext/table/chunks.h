@@ -4,19 +4,10 @@
  * many as fill a database page without overflowing it. A chunk that has no row counts as zeros, and
  * so does one of a generation that is forgotten.
  *
- * A row can be in two places (cache.h says when memory may be used):
- *
- *     in the database          in memory           who wins
- *     ------------------------------------------------------------------------------------
- *     row                      -                   the database
- *     row                      row, clean          they are equal: memory is read
- *     row of an earlier state  row, a draft        memory, which is written later
- *     -                        "has no row"        the chunk counts as zeros
- *
- * The first change of a chunk in a transaction is written through a BLOB handle, head and blocks
- * together, or as a new row. The second one, too, but the row is kept then, and later changes wait
- * in memory. So a small transaction costs what it costs without memory, and each chunk that has
- * bits has a row at once.
+ * A row can be in memory, too, clean or as a draft. span.h says when that is used. The first change
+ * of a chunk in a transaction is written through a BLOB handle, head and blocks together, or as a
+ * new row. Later changes of a row that is kept wait in memory. So a small transaction costs what it
+ * costs without memory, and each chunk that has bits has a row at once.
  *
  * Reading without memory takes a statement, or a BLOB handle: the reader. It takes longer to open
  * than a statement takes, and less time to move. So it is for queries that read many blocks, and
@@ -30,8 +21,8 @@
 #ifndef BLOOM_TABLE_CHUNKS_H
 #define BLOOM_TABLE_CHUNKS_H
 
-#include "filter/growth.h"
-#include "table/cache.h"
+#include "table/configuration.h"
+#include "table/span.h"
 
 /* The head of a chunk, as stored. */
 struct bloom_head {
@@ -39,40 +30,45 @@ struct bloom_head {
 };
 enum { BLOOM_CHUNK_HEAD_BYTES = 16, BLOOM_COUNT_MAXIMUM = INT32_MAX };
 
-/* Begins as the cache, its database, and zeros. */
+/* The chunks of one object of a table. Begins as its span, and zeros. */
 struct bloom_chunks {
-    struct bloom_cache *cache;
-    struct bloom_database *database; /* of the cache */
-    struct bloom_growth growth;
-    uint32_t newest; /* generation, of the operation that is under way */
+    struct bloom_span *span;
+    unsigned revision; /* rises when row 0 is of another table; 0: not read */
+    uint8_t row_0[BLOOM_CONFIGURATION_BYTES]; /* as it was read last */
+    struct bloom_configuration configuration; /* what row 0 says */
+    struct bloom_rotation rotation;           /* what it says in this operation */
     unsigned layer_count;
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* the first layer_count are computed */
-    sqlite3_blob *reader;                            /* NULL when it is not open */
-    unsigned reads;                                  /* since it was closed */
-    unsigned cursors;                                /* of the table that are open */
-    uint8_t *buffer; /* for a row that is changed, from the first change on */
-    uint8_t block[BLOOM_CHUNK_HEAD_BYTES + BLOOM_BLOCK_BYTES_MAXIMUM]; /* that was read last */
+    sqlite3_blob *writer; /* at row 0, from the start of an operation to its first change */
+    sqlite3_blob *reader; /* NULL when it is not open */
+    unsigned reads;       /* since it was closed */
+    unsigned cursors;     /* of the table that are open */
+    uint8_t *buffer;      /* room for the longest row */
 };
+
+static inline struct bloom_database *bloom_chunks_database(const struct bloom_chunks *chunks) {
+    return &chunks->span->database;
+}
+
+static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_chunks *chunks) {
+    return &chunks->configuration.growth;
+}
 
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
-/* Call first in each operation. Decides whether memory may be used, and reads the newest generation
- * if there are several. handle is NULL in an operation that reads. In one that writes *handle must
- * be NULL, may be open afterwards, and bloom_change_open takes it over. */
-int bloom_chunks_start(struct bloom_chunks *chunks, sqlite3_blob **handle);
+/* Call first in each operation. Decides whether memory is usable, and reads row 0 unless it is
+ * known. If that is of another table than before, the revision rises. */
+int bloom_chunks_start(struct bloom_chunks *chunks, bool writes);
 
-/* Call last in each operation. Closes the reader unless a cursor is open. */
+/* Call last in each operation, after an error, too. Unless a cursor is open, closes the reader and
+ * lets the span rest. */
 void bloom_chunks_finish(struct bloom_chunks *chunks);
 
 /* Call at a rollback: what the reader points to may be gone. */
 void bloom_chunks_close_reader(struct bloom_chunks *chunks);
 
-/* Opens row 0, or moves a handle to it, and reads it. */
-int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite3_blob **handle,
-                            uint8_t *row);
-
-/* Writes the newest generation into row 0. */
-int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest);
+/* Writes the rotation into row 0. */
+int bloom_chunks_write_rotation(struct bloom_chunks *chunks, const struct bloom_rotation *rotation);
 
 /* Computes the layers up to that index. */
 void bloom_chunks_compute(struct bloom_chunks *chunks, unsigned index);
@@ -87,7 +83,7 @@ static inline const struct bloom_layer *bloom_chunks_layer(struct bloom_chunks *
 
 /* Whether there is a generation that is `age` generations older than the newest one. */
 static inline bool bloom_chunks_has_age(const struct bloom_chunks *chunks, unsigned age) {
-    return age < chunks->growth.generations && age <= chunks->newest;
+    return age < bloom_chunks_growth(chunks)->generations && age <= chunks->rotation.newest;
 }
 
 /* A place: a chunk, and which bytes of its row: a block, or all blocks. */
@@ -116,15 +112,21 @@ struct bloom_change {
     sqlite3_blob *handle; /* NULL: nothing is open, the chunk counts as zeros, or it is a draft */
     struct bloom_place place;
     struct bloom_head head;
-    uint8_t *row;    /* in the cache, or a buffer */
-    uint8_t *blocks; /* the bytes of the place in it, zeros when the chunk counts as zeros */
-    bool is_kept;    /* the row is in the cache */
-    bool is_draft;   /* and is not written now */
+    uint8_t *row;           /* kept->bytes or the buffer */
+    uint8_t *blocks;        /* the bytes of the place in it, zeros when the chunk counts as zeros */
+    struct bloom_row *kept; /* the row in memory, or NULL */
+    bool is_draft;          /* the row is not written now */
 };
 
-/* Opens a place for change. handle must be NULL, or of what is open, which is then moved: this
- * takes a fraction of the time of opening. After an error nothing is open. Only one change of a
- * table may be open. */
+/* Returns a change with nothing open, except the handle that the start of the operation left. */
+static inline struct bloom_change bloom_change_begin(struct bloom_chunks *chunks) {
+    const struct bloom_change change = {.handle = chunks->writer};
+    chunks->writer = NULL;
+    return change;
+}
+
+/* Opens a place for change. If a handle is open, it is moved, which takes a fraction of the time of
+ * opening one. After an error nothing is open. Only one change of a table may be open. */
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change);
 

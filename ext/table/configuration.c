@@ -108,7 +108,7 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
             (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.choice.layout->blocks->bytes;
         code = bloom_growth_possible(&to.growth, problem) ? SQLITE_OK : SQLITE_ERROR;
     }
-    *configuration = (struct bloom_configuration){to.growth, to.choice.type};
+    *configuration = (struct bloom_configuration){.growth = to.growth, .key = to.choice.type};
     if (code == SQLITE_ERROR)
         *error = sqlite3_mprintf("bloom: %s", problem);
     return code == SQLITE_ERROR && *error == NULL ? SQLITE_NOMEM : code;
@@ -143,7 +143,11 @@ enum {
     ROW_CHUNK_BLOCKS_AT = 12,
     ROW_CAPACITY_AT = 16,
     ROW_RATE_AT = 24,
-    ROW_SALT_AT = 32
+    ROW_SALT_AT = 32,
+    ROW_NEWEST_AT = 48,
+    ROW_PERIOD_AT = 52,
+    ROW_HAS_PERIOD_AT = 60,
+    ROW_END_AT = 61 /* zeros follow */
 };
 
 void bloom_configuration_write(const struct bloom_configuration *configuration,
@@ -151,7 +155,7 @@ void bloom_configuration_write(const struct bloom_configuration *configuration,
     const struct bloom_growth *growth = &configuration->growth;
     const struct bloom_keying *keying = &growth->keying;
     const struct bloom_shape shape = {.layout = growth->layout, .keying = *keying};
-    memset(row, 0, BLOOM_CONFIGURATION_BYTES);
+    memset(row, 0, BLOOM_CONFIGURATION_BYTES); /* that is also the rotation of a new table */
     memcpy(row, ROW_MAGIC, sizeof ROW_MAGIC);
     row[ROW_LAYOUT_AT] = growth->layout->number;
     row[ROW_HASHING_AT] = bloom_shape_hashing(&shape)->number;
@@ -182,7 +186,7 @@ bool bloom_configuration_is_newer(const uint8_t row[BLOOM_CONFIGURATION_BYTES]) 
            row[ROW_VERSION_AT] > ROW_MAGIC[ROW_VERSION_AT];
 }
 
-bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_t *newest,
+bool bloom_configuration_read(struct bloom_configuration *configuration,
                               const uint8_t row[BLOOM_CONFIGURATION_BYTES],
                               char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_growth *growth = &configuration->growth;
@@ -201,14 +205,38 @@ bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_
                    .chunk_blocks = bloom_load32(row + ROW_CHUNK_BLOCKS_AT),
                    .mode = (enum bloom_growth_mode)row[ROW_GROWTH_AT]},
         .key = (enum bloom_key_type)row[ROW_AFFINITY_AT]};
-    *newest = bloom_load32(row + BLOOM_NEWEST_AT);
     if (!bloom_key_rule_by_number(row[ROW_RULE_AT], &growth->keying.rule) || !in_range(growth) ||
         configuration->key > (growth->keying.rule != NULL ? BLOOM_KEY_AS_IT_IS : BLOOM_KEY_REAL) ||
-        (*newest > 0 && growth->generations == 1) || !bloom_growth_possible(growth, text))
+        !bloom_growth_possible(growth, text))
         return bloom_fail(problem, "has numbers that no table has");
-    /* What was not read must be zero. */
+    configuration->key_shape =
+        (struct bloom_shape){.layout = growth->layout, .keying = growth->keying};
+    /* What was not read must be zero, and without generations, so must the rotation. */
     bloom_configuration_write(configuration, again);
-    bloom_store32(again + BLOOM_NEWEST_AT, *newest);
+    if (growth->generations > 1) {
+        const struct bloom_rotation rotation = bloom_rotation_load(row);
+        bloom_rotation_store(&rotation, again);
+    }
     return memcmp(row, again, sizeof again) == 0 ||
            bloom_fail(problem, "has numbers where zeros should be");
+}
+
+bool bloom_configuration_same(const uint8_t one[BLOOM_CONFIGURATION_BYTES],
+                              const uint8_t other[BLOOM_CONFIGURATION_BYTES]) {
+    return memcmp(one, other, ROW_NEWEST_AT) == 0 &&
+           memcmp(one + ROW_END_AT, other + ROW_END_AT, BLOOM_CONFIGURATION_BYTES - ROW_END_AT) ==
+               0;
+}
+
+struct bloom_rotation bloom_rotation_load(const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
+    return (struct bloom_rotation){.newest = bloom_load32(row + ROW_NEWEST_AT),
+                                   .has_period = row[ROW_HAS_PERIOD_AT] != 0,
+                                   .period = (sqlite3_int64)bloom_load64(row + ROW_PERIOD_AT)};
+}
+
+void bloom_rotation_store(const struct bloom_rotation *rotation,
+                          uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
+    bloom_store32(row + ROW_NEWEST_AT, rotation->newest);
+    row[ROW_HAS_PERIOD_AT] = rotation->has_period;
+    bloom_store64(row + ROW_PERIOD_AT, rotation->has_period ? (uint64_t)rotation->period : 0);
 }

@@ -5,14 +5,13 @@
  * table that somebody else made from doing harm:
  *
  *   1. Statements are prepared with SQLITE_PREPARE_NO_VTAB, so neither they nor triggers on the
- *      shadow table can use a virtual table. If a function in such a trigger uses a filter table of
- *      this connection all the same, bloom_database_enter refuses it.
+ *      shadow table can use a virtual table. If a function in such a trigger uses this filter table
+ *      all the same, bloom_database_enter refuses it.
  *   2. While a statement runs, no value may be longer than the longest chunk, so that a huge row
  *      costs neither time nor memory.
  *   3. SQLITE_CONSTRAINT from a statement is turned into damage. The caller of xUpdate would take
  *      it for a key that was ignored.
- *   4. A statement begins only on a table whose ids are its rowids, and a row that was written is
- *      looked at.
+ *   4. A statement begins only on a table whose ids are its rowids.
  *
  * Every int below is an SQLite result code. On any error but SQLITE_NOMEM the message is kept for
  * bloom_database_message.
@@ -46,8 +45,11 @@ struct bloom_database {
     char *name;
     char *data_name; /* of the shadow table, NAME_data */
     struct bloom_connection *owner;
+    char *message; /* of the last error, from sqlite3_malloc; NULL: none */
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: not prepared yet */
-    int length_limit;                           /* of the connection, while a statement runs */
+    unsigned running;                           /* statements */
+    int length_limit;                           /* of the connection, while one runs */
+    int changes;                                /* of rows, by statements */
 };
 
 /* Begins. Touches no database yet. Returns false when there is no memory; close in either case. */
@@ -72,12 +74,15 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code);
                         "%s is damaged: " format BLOOM_RESTORE_DATABASE, (database)->data_name,    \
                         __VA_ARGS__, (database)->name)
 
-/* Returns the message that was kept last on the connection, or NULL. It is from sqlite3_malloc, and
- * now the caller's. */
+/* Returns the message that was kept last, or NULL. It is from sqlite3_malloc, and now the caller's.
+ */
 char *bloom_database_message(struct bloom_database *database);
 
-/* Returns SQLITE_LOCKED while a statement of a filter table of this connection runs. Every method
- * that uses the shadow table begins with it. */
+/* Keeps the message of another object of the table. */
+void bloom_database_take_message(struct bloom_database *database, struct bloom_database *other);
+
+/* Returns SQLITE_LOCKED while a statement of this object runs. Every method that uses the shadow
+ * table begins with it. */
 int bloom_database_enter(struct bloom_database *database);
 
 /* Create, drop and rename the shadow table. */
@@ -95,15 +100,18 @@ int bloom_database_start(struct bloom_database *database, enum bloom_statement w
 /* Ends the statement. Returns its error if it has failed, otherwise code, which is the caller's. */
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code);
 
-/* Writes a row: a new one, or in place of the one with that id, on which no handle may be open. An
- * error when it is not there afterwards. */
+/* Prepares for writing rows, so that writing them later cannot fail for lack of permission. */
+int bloom_database_prepare_writing(struct bloom_database *database);
+
+/* Writes a row: a new one, or in place of the one with that id, on which no handle may be open. It
+ * is not seen in last_insert_rowid(). */
 int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
                              const uint8_t *bytes, uint32_t length);
 
 /* Returns true while a row is being written, which a trigger on the shadow table can notice. */
 bool bloom_database_is_writing(const struct bloom_database *database);
 
-/* Deletes all rows but row 0. An error when chunks are there afterwards. */
+/* Deletes all rows except row 0. */
 int bloom_database_delete_rows(struct bloom_database *database);
 
 /* Opens a row for reading or writing through a BLOB handle, or moves an open handle to it: *handle
@@ -117,11 +125,6 @@ int bloom_database_close_row(sqlite3_blob **handle, int code);
 
 /* Returns the bytes of the page cache that the database may have, or 0 if it does not say. */
 uint64_t bloom_database_cache_bytes(struct bloom_database *database);
-
-/* Switches PRAGMA query_only off; false if it is not on, or stays on. Without memory to switch it
- * on again it stays off. */
-bool bloom_database_end_query_only(struct bloom_database *database);
-void bloom_database_begin_query_only(struct bloom_database *database);
 
 /* The largest BLOB that fits into a row of the shadow table on one page, in bytes. */
 int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes);

@@ -27,26 +27,26 @@ static int find_in_ages(struct bloom_chunks *chunks, unsigned age, unsigned end,
     int code = SQLITE_OK;
     *found = false;
     for (; code == SQLITE_OK && !*found && age < end && bloom_chunks_has_age(chunks, age); age++)
-        code = find_key(chunks, chunks->newest - age, words, found);
+        code = find_key(chunks, chunks->rotation.newest - age, words, found);
     return code;
 }
 
 int bloom_keys_check(struct bloom_chunks *chunks, const uint64_t *words, unsigned count,
                      bool *found) {
+    int code = SQLITE_OK;
     *found = false;
-    int code = bloom_chunks_start(chunks, NULL);
     for (; code == SQLITE_OK && count > 0 && !*found;
-         count--, words += chunks->growth.layout->hash_words)
+         count--, words += bloom_chunks_growth(chunks)->layout->hash_words)
         code = find_in_ages(chunks, 0, BLOOM_GENERATIONS_MAXIMUM, words, found);
     return code;
 }
 
 /* Keeps the message for a key that growth=error refuses. */
 static int refuse_key(struct bloom_chunks *chunks) {
-    return bloom_database_fail(chunks->database, SQLITE_ERROR,
+    return bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,
                                "the table is full: it was made for %llu keys, and growth=error "
                                "refuses more. Make one with a larger capacity",
-                               (sqlite3_uint64)chunks->growth.capacity);
+                               (sqlite3_uint64)bloom_chunks_growth(chunks)->capacity);
 }
 
 /* Opens the block that decides about a key: where it is found, or the first whose chunk is open. */
@@ -54,7 +54,8 @@ static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
                      struct bloom_change *change, bool *found) {
     *found = false;
     for (unsigned index = 0;; index++) {
-        const struct bloom_place place = bloom_place_of_key(chunks, index, chunks->newest, words);
+        const struct bloom_place place =
+            bloom_place_of_key(chunks, index, chunks->rotation.newest, words);
         const struct bloom_shape *shape = &place.layer->shape;
         int code = bloom_change_open(chunks, &place, change);
         if (code != SQLITE_OK)
@@ -62,7 +63,7 @@ static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
         *found = shape->layout->blocks->check(shape, change->blocks, words);
         if (*found || !change->head.closed)
             return code;
-        if (chunks->growth.mode == BLOOM_GROWTH_ERROR)
+        if (bloom_chunks_growth(chunks)->mode == BLOOM_GROWTH_ERROR)
             return bloom_change_close(change, refuse_key(chunks));
     }
 }
@@ -89,12 +90,12 @@ static int add_to_block(struct bloom_chunks *chunks, const uint64_t *words, bool
 
 int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool again,
                    bool *expects_new, bool *found) {
-    struct bloom_change change = {.handle = NULL};
-    const bool counts = again && chunks->growth.layout->blocks->remove != NULL;
+    struct bloom_change change = bloom_change_begin(chunks);
+    const bool counts = again && bloom_chunks_growth(chunks)->layout->blocks->remove != NULL;
     const bool looks = !counts && !*expects_new;
-    int code = bloom_chunks_start(chunks, &change.handle);
+    int code = SQLITE_OK;
     *found = false;
-    if (code == SQLITE_OK && !again)
+    if (!again)
         code = find_in_ages(chunks, 1, BLOOM_GENERATIONS_MAXIMUM, words, found);
     if (code == SQLITE_OK && !*found && looks)
         code = find_in_ages(chunks, 0, 1, words, found);
@@ -108,11 +109,9 @@ int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool agai
 }
 
 int bloom_keys_remove(struct bloom_chunks *chunks, const uint64_t *words) {
-    struct bloom_change change = {.handle = NULL};
+    struct bloom_change change = bloom_change_begin(chunks);
     bool found;
-    int code = bloom_chunks_start(chunks, &change.handle);
-    if (code == SQLITE_OK)
-        code = open_path(chunks, words, &change, &found);
+    int code = open_path(chunks, words, &change, &found);
     if (code != SQLITE_OK || !found)
         return bloom_change_close(&change, code);
     const struct bloom_shape *shape = &change.place.layer->shape;

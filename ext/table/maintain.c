@@ -9,29 +9,60 @@
 #include <math.h>
 #include <string.h>
 
+/* What can fail for lack of permission is the first statement, so nothing is half done. The number of
+ * the period stays. */
 int bloom_maintain_clear(struct bloom_chunks *chunks) {
-    int code = bloom_database_delete_rows(chunks->database);
-    if (code == SQLITE_OK)
-        bloom_cache_forget(chunks->cache);
-    return code == SQLITE_OK && chunks->growth.generations > 1
-               ? bloom_chunks_write_newest(chunks, 0)
+    struct bloom_rotation rotation = chunks->rotation;
+    rotation.newest = 0;
+    int code = bloom_database_delete_rows(bloom_chunks_database(chunks));
+    if (code != SQLITE_OK)
+        return code;
+    bloom_span_end(chunks->span);
+    return bloom_chunks_growth(chunks)->generations > 1
+               ? bloom_chunks_write_rotation(chunks, &rotation)
                : code;
 }
 
-int bloom_maintain_rotate(struct bloom_chunks *chunks) {
-    if (chunks->growth.generations == 1)
-        return bloom_database_fail(chunks->database, SQLITE_ERROR,
-                                   "the table has no generations to rotate. Make one with "
-                                   "generations=G, from 2 to 64");
-    /* Later a draft of a forgotten generation would overwrite the one that has its slot then. */
-    int code = bloom_cache_write(chunks->cache);
-    if (code == SQLITE_OK)
-        code = bloom_chunks_start(chunks, NULL);
-    if (code == SQLITE_OK && chunks->newest == UINT32_MAX)
-        code = bloom_database_fail(chunks->database, SQLITE_ERROR,
+/* Rotates that many times. A draft of a forgotten generation, written later, would overwrite the one
+ * that has its slot then, so drafts are written first. */
+static int rotate(struct bloom_chunks *chunks, uint32_t times, struct bloom_rotation rotation) {
+    if (rotation.newest > UINT32_MAX - times)
+        return bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
                                    "numbers. The command clear begins again");
-    return code == SQLITE_OK ? bloom_chunks_write_newest(chunks, chunks->newest + 1) : code;
+    rotation.newest += times;
+    int code = bloom_span_write(chunks->span);
+    return code == SQLITE_OK ? bloom_chunks_write_rotation(chunks, &rotation) : code;
+}
+
+static int require_generations(struct bloom_chunks *chunks) {
+    return bloom_chunks_growth(chunks)->generations > 1
+               ? SQLITE_OK
+               : bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,
+                                     "the table has no generations to rotate. Make one with "
+                                     "generations=G, from 2 to 64");
+}
+
+int bloom_maintain_rotate(struct bloom_chunks *chunks) {
+    int code = require_generations(chunks);
+    if (code == SQLITE_OK && chunks->rotation.has_period)
+        code = bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,
+                                   "the table rotates by the number of the period, which was %lld "
+                                   "last. Give the present number as key",
+                                   chunks->rotation.period);
+    return code == SQLITE_OK ? rotate(chunks, 1, chunks->rotation) : code;
+}
+
+int bloom_maintain_rotate_to(struct bloom_chunks *chunks, sqlite3_int64 period) {
+    const uint64_t generations = bloom_chunks_growth(chunks)->generations;
+    struct bloom_rotation rotation = chunks->rotation;
+    const int code = require_generations(chunks);
+    if (code != SQLITE_OK || (rotation.has_period && period <= rotation.period))
+        return code;
+    const uint64_t passed = rotation.has_period ? (uint64_t)period - (uint64_t)rotation.period : 0;
+    rotation.has_period = true;
+    rotation.period = period;
+    return rotate(chunks, (uint32_t)(passed < generations ? passed : generations), rotation);
 }
 
 /* Filter */
@@ -49,7 +80,7 @@ static int collect_chunk(void *argument, const struct bloom_place *place,
                          const struct bloom_head *head, const uint8_t *blocks) {
     struct collection *collection = argument;
     if (place->index > 0 || (collection->any && head->generation != collection->generation))
-        return bloom_database_fail(collection->chunks->database, SQLITE_ERROR, "%s",
+        return bloom_database_fail(bloom_chunks_database(collection->chunks), SQLITE_ERROR, "%s",
                                    collection->refusal);
     collection->any = true;
     collection->generation = head->generation;
@@ -63,13 +94,14 @@ static int collect_chunk(void *argument, const struct bloom_place *place,
  * sqlite3_malloc64 and the caller's. */
 static int collect(struct bloom_chunks *chunks, bool newest_only, const char *refusal,
                    struct bloom_shape *shape, uint8_t **bytes) {
-    const int length_limit = sqlite3_limit(chunks->database->connection, SQLITE_LIMIT_LENGTH, -1);
+    const int length_limit =
+        sqlite3_limit(bloom_chunks_database(chunks)->connection, SQLITE_LIMIT_LENGTH, -1);
     struct collection collection = {.chunks = chunks, .refusal = refusal};
-    int code = bloom_chunks_start(chunks, NULL);
+    int code = SQLITE_OK;
     *shape = bloom_chunks_layer(chunks, 0)->shape;
-    if (code == SQLITE_OK && bloom_filter_bytes(shape) > (uint64_t)length_limit)
+    if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
         code = bloom_database_fail(
-            chunks->database, SQLITE_TOOBIG,
+            bloom_chunks_database(chunks), SQLITE_TOOBIG,
             "the filter needs %llu bytes, but values of this connection are limited to %d bytes. "
             "Query the table itself",
             (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
@@ -77,7 +109,8 @@ static int collect(struct bloom_chunks *chunks, bool newest_only, const char *re
     if (*bytes == NULL)
         return code == SQLITE_OK ? SQLITE_NOMEM : code;
     collection.payload = *bytes + bloom_header_bytes(shape);
-    code = newest_only ? bloom_chunks_each_of(chunks, chunks->newest, 0, collect_chunk, &collection)
+    code = newest_only ? bloom_chunks_each_of(chunks, chunks->rotation.newest, 0, collect_chunk,
+                                              &collection)
                        : bloom_chunks_each(chunks, collect_chunk, &collection);
     if (code != SQLITE_OK)
         sqlite3_free(*bytes);
@@ -86,7 +119,7 @@ static int collect(struct bloom_chunks *chunks, bool newest_only, const char *re
 
 int bloom_maintain_filter(struct bloom_chunks *chunks, struct bloom_shape *shape, uint8_t **bytes) {
     return collect(chunks, false,
-                   chunks->growth.generations > 1
+                   bloom_chunks_growth(chunks)->generations > 1
                        ? "keys are in several layers or generations, which no single filter can "
                          "hold. Query the table, or make one without generations"
                        : "the table has grown to further layers, which no single filter can hold. "
@@ -188,13 +221,13 @@ int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
      * says so of the result. */
     sqlite3_str *text = sqlite3_str_new(NULL), *list = sqlite3_str_new(NULL);
     sqlite3_str *generations = sqlite3_str_new(NULL);
-    int code = bloom_chunks_start(chunks, NULL);
+    int code = SQLITE_OK;
     unsigned ages = 0;
     while (bloom_chunks_has_age(chunks, ages))
         ages++;
     for (unsigned age = ages; age > 0 && code == SQLITE_OK; age--) {
         struct describing describing = {.chunks = chunks, .list = list};
-        const uint32_t number = chunks->newest - (age - 1);
+        const uint32_t number = chunks->rotation.newest - (age - 1);
         code = bloom_chunks_each_of(chunks, number, 0, count_chunk, &describing);
         append_layer(&describing);
         one = describing.generation;
@@ -204,9 +237,11 @@ int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
             sqlite3_str_length(generations) > 0 ? "," : "", number, (sqlite3_uint64)one.keys,
             bloom_sql_estimate(fill, one.ones / one.bits), bloom_sql_estimate(rate, rate_of(&one)));
     }
-    append_table(text, &chunks->growth, &all, &one);
-    if (chunks->growth.generations > 1)
+    append_table(text, bloom_chunks_growth(chunks), &all, &one);
+    if (bloom_chunks_growth(chunks)->generations > 1)
         sqlite3_str_appendf(text, ",\"generations\":[%s]", sqlite3_str_value(generations));
+    if (chunks->rotation.has_period)
+        sqlite3_str_appendf(text, ",\"period\":%lld", chunks->rotation.period);
     sqlite3_str_appendf(text, ",\"layers\":[%s]}", sqlite3_str_value(list));
     if (code == SQLITE_OK)
         code = sqlite3_str_errcode(list);
@@ -263,17 +298,19 @@ static int merge_blocks(struct bloom_chunks *chunks, uint8_t *payload, const uin
     const struct bloom_estimate after = shape->layout->estimate(shape, payload);
     int code = SQLITE_OK;
     if (after.ones > before.ones && after.rate > shape->rate &&
-        after.ones > bloom_growth_merge_limit(&chunks->growth, layer))
+        after.ones > bloom_growth_merge_limit(bloom_chunks_growth(chunks), layer))
         code = bloom_database_fail(
-            chunks->database, SQLITE_ERROR,
+            bloom_chunks_database(chunks), SQLITE_ERROR,
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
             "made for %!.3g. Merge into a table with a larger capacity, or with growth=off%s",
             after.rate, shape->rate,
-            chunks->growth.mode == BLOOM_GROWTH_ON ? ", or add its keys with INSERT ... SELECT"
-                                                   : "");
+            bloom_chunks_growth(chunks)->mode == BLOOM_GROWTH_ON
+                ? ", or add its keys with INSERT ... SELECT"
+                : "");
     uint64_t at = 0;
     for (uint64_t number = 0; number < layer->chunks && code == SQLITE_OK; number++) {
-        const struct bloom_place chunk = bloom_place_of_chunk(chunks, 0, chunks->newest, number);
+        const struct bloom_place chunk =
+            bloom_place_of_chunk(chunks, 0, chunks->rotation.newest, number);
         const bool empty =
             blocks[at] == 0 && memcmp(blocks + at, blocks + at + 1, chunk.bytes - 1) == 0;
         if (!empty)
@@ -290,7 +327,7 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
     uint8_t *bytes;
     char problem[BLOOM_PROBLEM_SIZE];
     if (!bloom_shape_same(&bloom_chunks_layer(chunks, 0)->shape, &filter->shape, problem))
-        return bloom_database_fail(chunks->database, SQLITE_ERROR,
+        return bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,
                                    "the filter differs from the table's first layer (table and "
                                    "filter: %s). Add its keys with INSERT ... SELECT",
                                    problem);
@@ -300,7 +337,11 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
                        &shape, &bytes);
     if (code != SQLITE_OK)
         return code;
-    code = merge_blocks(chunks, bytes + bloom_header_bytes(&shape), bloom_stored_payload(filter));
+    /* After this, no chunk can be refused: all were read and judged, and new rows are permitted. */
+    code = bloom_database_prepare_writing(bloom_chunks_database(chunks));
+    if (code == SQLITE_OK)
+        code =
+            merge_blocks(chunks, bytes + bloom_header_bytes(&shape), bloom_stored_payload(filter));
     sqlite3_free(bytes);
     return code;
 }
@@ -321,13 +362,13 @@ static int check_path(struct bloom_chunks *chunks, const struct bloom_place *chu
             chunks, chunk->index - 1, chunk->generation, bloom_layer_chunk_of(before, block));
         const uint8_t *first;
         bool closed;
-        parent.bytes = chunks->growth.layout->blocks->bytes; /* its first block */
+        parent.bytes = bloom_chunks_growth(chunks)->layout->blocks->bytes; /* its first block */
         int code = bloom_chunks_read(chunks, &parent, &first, &closed);
         if (code != SQLITE_OK || closed)
             return code;
         block = bloom_layer_chunk_start(before, parent.chunk + 1);
     }
-    return bloom_database_damaged(chunks->database,
+    return bloom_database_damaged(bloom_chunks_database(chunks),
                                   "layer %u has a chunk, but none of layer %u that leads to it is "
                                   "closed",
                                   chunk->index, chunk->index - 1);
@@ -340,7 +381,7 @@ static int check_chunk(void *argument, const struct bloom_place *place,
     if (head->ones != estimate.ones || head->keys > BLOOM_COUNT_MAXIMUM ||
         !bloom_keys_are_possible(&place->layer->shape, head->keys, estimate.ones))
         return bloom_database_damaged(
-            chunks->database,
+            bloom_chunks_database(chunks),
             "chunk %llu of layer %u counts %u bits and %u keys, but %llu bits are set",
             (sqlite3_uint64)place->chunk, place->index, head->ones, head->keys,
             (sqlite3_uint64)estimate.ones);
@@ -348,6 +389,5 @@ static int check_chunk(void *argument, const struct bloom_place *place,
 }
 
 int bloom_maintain_verify(struct bloom_chunks *chunks) {
-    int code = bloom_chunks_start(chunks, NULL);
-    return code == SQLITE_OK ? bloom_chunks_each(chunks, check_chunk, chunks) : code;
+    return bloom_chunks_each(chunks, check_chunk, chunks);
 }

@@ -1,6 +1,6 @@
 /* What concerns all chunks of a filter table: its filter, its description, merging, checking.
  *
- * Each function begins with bloom_chunks_start.
+ * Call bloom_chunks_start before each function.
  */
 #ifndef BLOOM_TABLE_MAINTAIN_H
 #define BLOOM_TABLE_MAINTAIN_H
@@ -10,8 +10,14 @@
 /* Removes all keys. */
 int bloom_maintain_clear(struct bloom_chunks *chunks);
 
-/* Begins a new generation, in which the oldest one is forgotten. */
+/* Begins a new generation, in which the oldest one is forgotten. An error in a table that rotates by
+ * the clock. */
 int bloom_maintain_rotate(struct bloom_chunks *chunks);
+
+/* The present period has that number. The first call keeps it. Later a larger number rotates by the
+ * difference, at most as many times as there are generations, and no other number changes anything.
+ */
+int bloom_maintain_rotate_to(struct bloom_chunks *chunks, sqlite3_int64 period);
 
 /* Makes a filter of a table whose keys are all in one layer: its shape, and its bytes from
  * sqlite3_malloc64, which become the caller's. */

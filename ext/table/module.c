@@ -26,7 +26,6 @@
 #include "table/keys.h"
 #include "table/maintain.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum table_column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
@@ -39,21 +38,9 @@ struct table {
     /* A reference: SQLite releases what belongs to a module before the last table is disconnected
      * when another module takes its name (3.40), which a second load of the extension does. */
     struct bloom_connection *connection;
-    struct bloom_cache *cache;
-    struct bloom_database *database; /* of the cache */
-    uint64_t incarnation;            /* of the cache, when a statement began */
-    unsigned revivals;               /* times that it was another one then */
-    bool has_begun;                  /* a transaction, which is not over */
-    /* It got its name in a transaction, which has not committed yet if the database still has the
-     * cache's named_version. */
-    bool is_named;
-    int first_savepoint;   /* depth of the first one since then; INT_MAX: none was reported */
-    sqlite3_blob *witness; /* a handle that is open with the cursors of a table just named */
+    struct bloom_span *span;
     struct bloom_chunks chunks;
-    bool is_configured; /* row 0 was read */
-    enum bloom_key_type key_type;
-    struct bloom_shape key_shape; /* how keys are hashed: as its layout does it */
-    bool expects_new;             /* see bloom_keys_add */
+    bool expects_new; /* see bloom_keys_add */
     /* The last cursor closed: most statements open just one, a thousand times over. */
     struct cursor *spare;
 };
@@ -62,10 +49,14 @@ static struct table *table_of(sqlite3_vtab *base) {
     return (struct table *)base;
 }
 
+static struct bloom_database *database_of(struct table *table) {
+    return &table->span->database;
+}
+
 /* Hands the message for a failed call on to SQLite. A call that succeeds may have met an error, of
  * which nobody must hear. */
 static int report(struct table *table, int code) {
-    char *message = bloom_database_message(table->database);
+    char *message = bloom_database_message(database_of(table));
     if (code == SQLITE_OK) {
         sqlite3_free(message);
     } else if (message != NULL) {
@@ -77,7 +68,7 @@ static int report(struct table *table, int code) {
 
 /* Fails with "TABLE: " and the formatted message (as sqlite3_mprintf). */
 #define table_error(table, ...)                                                                    \
-    report(table, bloom_database_fail((table)->database, SQLITE_ERROR, __VA_ARGS__))
+    report(table, bloom_database_fail(database_of(table), SQLITE_ERROR, __VA_ARGS__))
 
 /* The rowid of the row that key MATCH returns. It stands for the table and not for one key, so a
  * DELETE knows it from the row of a key. Only a forged key has this hash. */
@@ -86,7 +77,7 @@ static int report(struct table *table, int code) {
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
-    unsigned revivals; /* of the table, when it was opened */
+    unsigned revision; /* of the table that it reads; 0: it has not read yet */
     struct bloom_kept_key key;
     /* The key's hash. By it SQLite knows rows of different keys apart, for example in key = 1 OR
      * key = 2, and it is all that a DELETE passes back. */
@@ -101,9 +92,23 @@ static void cursor_free(struct cursor *cursor) {
 
 /* Life of a table */
 
+/* One column has the table's name, so a table with the name of another column could not be opened. */
+static bool is_column(const char *name) {
+    static const char *const COLUMNS[] = {"key", "info", "filter"};
+    for (size_t i = 0; i < sizeof COLUMNS / sizeof *COLUMNS; i++)
+        if (sqlite3_stricmp(name, COLUMNS[i]) == 0)
+            return true;
+    return false;
+}
+
 static int declare(sqlite3 *connection, const char *name, enum bloom_key_type key_type,
                    char **error) {
-    char quoted[BLOOM_QUOTE_SIZE];
+    if (is_column(name)) {
+        *error = sqlite3_mprintf("bloom: a filter table cannot be called '%s', because one of its "
+                                 "columns is. Choose another name",
+                                 name);
+        return SQLITE_ERROR;
+    }
     char *declaration =
         sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, info HIDDEN, filter HIDDEN)",
                         bloom_key_type_name(key_type), name);
@@ -111,43 +116,12 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
         return SQLITE_NOMEM;
     int code = sqlite3_declare_vtab(connection, declaration);
     sqlite3_free(declaration);
-    if (code != SQLITE_OK)
-        *error = sqlite3_mprintf("bloom: a filter table cannot be called %s, because one of its "
-                                 "columns is. Choose another name",
-                                 bloom_quote(quoted, name, strlen(name)));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (code == SQLITE_OK)
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_INNOCUOUS);
-    return code;
-}
-
-static void configure(struct table *table, const struct bloom_configuration *configuration) {
-    const struct bloom_growth *growth = &configuration->growth;
-    table->is_configured = true;
-    table->key_type = configuration->key;
-    table->key_shape = (struct bloom_shape){.layout = growth->layout, .keying = growth->keying};
-    table->chunks.growth = *growth;
-    table->chunks.layer_count = 0;
-}
-
-static int read_configuration(struct table *table) {
-    struct bloom_database *database = table->database;
-    uint8_t row[BLOOM_CONFIGURATION_BYTES];
-    char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_configuration configuration;
-    sqlite3_blob *handle = NULL;
-    int code = bloom_chunks_open_row_0(database, false, &handle, row);
-    bloom_database_close_row(&handle, code);
-    if (code == SQLITE_OK && bloom_configuration_is_newer(row))
-        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
-                                   "a newer release of this extension made the table. Load that "
-                                   "release");
-    if (code == SQLITE_OK &&
-        !bloom_configuration_read(&configuration, &table->chunks.newest, row, problem))
-        code = bloom_database_damaged(database, "row 0 %s", problem);
-    if (code == SQLITE_OK)
-        configure(table, &configuration);
+    if (code != SQLITE_OK && code != SQLITE_NOMEM)
+        *error = sqlite3_mprintf("bloom: %s", sqlite3_errmsg(connection));
     return code;
 }
 
@@ -155,54 +129,23 @@ static int read_configuration(struct table *table) {
 static int create_shadow_table(struct table *table,
                                const struct bloom_configuration *configuration) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
-    /* Writing the shadow table must not be seen in last_insert_rowid(). */
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database->connection);
-    int code = bloom_database_enter(table->database);
+    int code = bloom_database_enter(database_of(table));
     if (code == SQLITE_OK)
-        code = bloom_database_create_table(table->database);
+        code = bloom_database_create_table(database_of(table));
     bloom_configuration_write(configuration, row);
     if (code == SQLITE_OK)
-        code = bloom_database_write_row(table->database, 0, row, sizeof row);
-    sqlite3_set_last_insert_rowid(table->database->connection, last_rowid);
+        code = bloom_database_write_row(database_of(table), 0, row, sizeof row);
     return code;
 }
 
 static void free_table(struct table *table) {
     bloom_chunks_close(&table->chunks);
-    if (table->cache != NULL)
-        bloom_cache_close(table->cache);
+    if (table->span != NULL)
+        bloom_span_close(table->span);
     bloom_connection_close(table->connection);
     cursor_free(table->spare);
     sqlite3_free(table->base.zErrMsg); /* none is taken from a failed xDestroy */
     sqlite3_free(table);
-}
-
-/* Takes the cache of a name, in the place of another one. */
-static int use_name(struct table *table, const char *schema, const char *name) {
-    struct bloom_cache *cache = bloom_cache_open(table->connection, schema, name);
-    if (cache == NULL)
-        return SQLITE_NOMEM;
-    if (table->cache != NULL)
-        bloom_cache_close(table->cache);
-    table->cache = table->chunks.cache = cache;
-    table->database = table->chunks.database = &cache->database;
-    table->incarnation = cache->incarnation;
-    return SQLITE_OK;
-}
-
-/* The table begins to have its name, which a rollback undoes. */
-static void take_name(struct table *table) {
-    bloom_cache_rename(table->cache);
-    table->incarnation = table->cache->incarnation;
-    table->is_named = table->cache->is_named = true;
-    table->first_savepoint = INT_MAX;
-    table->cache->named_version = bloom_cache_version(table->cache);
-}
-
-static bool is_just_named(struct table *table) {
-    table->is_named =
-        table->is_named && bloom_cache_version(table->cache) == table->cache->named_version;
-    return table->is_named;
 }
 
 /* Connecting reads nothing, because it happens while a statement is prepared, before SQLite holds a
@@ -218,31 +161,28 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
         return SQLITE_NOMEM;
     memset(table, 0, sizeof *table);
     table->connection = bloom_connection_keep(data);
-    table->key_type = bloom_configuration_key_type(count - OPTIONS, arguments + OPTIONS);
-    int code = use_name(table, arguments[1], arguments[2]);
+    const enum bloom_key_type key_type =
+        bloom_configuration_key_type(count - OPTIONS, arguments + OPTIONS);
+    table->span = bloom_span_open(table->connection, arguments[1], arguments[2]);
+    table->chunks.span = table->span;
+    int code = table->span != NULL ? SQLITE_OK : SQLITE_NOMEM;
     if (code == SQLITE_OK && create)
-        code = bloom_database_page_bytes(table->database, &page_bytes);
+        code = bloom_database_page_bytes(database_of(table), &page_bytes);
     if (code == SQLITE_OK && create)
         code = bloom_configuration_of_text(connection, count - OPTIONS, arguments + OPTIONS,
                                            page_bytes, &configuration, error);
     if (code == SQLITE_OK)
-        code = declare(connection, arguments[2], table->key_type, error);
+        code = declare(connection, arguments[2], key_type, error);
     if (code == SQLITE_OK && create) {
-        take_name(table);
-        configure(table, &configuration);
+        bloom_span_create(table->span);
         code = create_shadow_table(table, &configuration);
-        table->has_begun = true;
-    } else if (code == SQLITE_OK) {
-        bloom_cache_connect(table->cache);
-        table->is_named = table->cache->is_named;
-        table->first_savepoint = INT_MIN; /* none is known to be later than the name */
     }
     if (code == SQLITE_OK) {
         *result = &table->base;
         return code;
     }
-    if (*error == NULL && table->cache != NULL)
-        *error = bloom_database_message(table->database);
+    if (*error == NULL && table->span != NULL)
+        *error = bloom_database_message(database_of(table));
     free_table(table);
     return code;
 }
@@ -264,81 +204,51 @@ static int table_disconnect(sqlite3_vtab *base) {
 
 static int table_destroy(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    int code = bloom_database_enter(table->database);
+    int code = bloom_database_enter(database_of(table));
     if (code == SQLITE_OK)
-        code = bloom_database_drop_table(table->database);
+        code = bloom_database_drop_table(database_of(table));
     if (code != SQLITE_OK)
         return report(table, code);
-    bloom_cache_rename(table->cache);
     return table_disconnect(base);
 }
 
-/* One column has the table's name. A table with the name of another column could not be opened any
- * more. */
 static int table_rename(sqlite3_vtab *base, const char *name) {
-    static const char *const TAKEN[] = {"key", "info", "filter"};
     struct table *table = table_of(base);
-    for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
-        if (sqlite3_stricmp(name, TAKEN[i]) == 0)
-            return table_error(
-                table,
-                "a filter table cannot be called '%s', because one of its columns is. "
-                "Choose another name",
-                name);
-    int code = bloom_database_enter(table->database);
+    if (is_column(name))
+        return table_error(table,
+                           "a filter table cannot be called '%s', because one of its columns is. "
+                           "Choose another name",
+                           name);
+    int code = bloom_database_enter(database_of(table));
     if (code == SQLITE_OK)
-        code = bloom_cache_write(table->cache);
+        code = bloom_span_write(table->span);
     if (code == SQLITE_OK)
-        code = bloom_database_rename_table(table->database, name);
+        code = bloom_database_rename_table(database_of(table), name);
     if (code != SQLITE_OK)
         return report(table, code);
     bloom_chunks_close_reader(&table->chunks);
-    bloom_cache_rename(table->cache);
-    code = use_name(table, table->database->schema, name);
-    if (code != SQLITE_OK)
-        return code;
-    take_name(table);
-    return code;
+    return bloom_span_rename(table->span, name);
 }
 
-/* Call before the table is used: reads row 0, and refuses while another statement of a filter table
- * runs. */
-static int enter(struct table *table) {
-    int code = bloom_database_enter(table->database);
-    return code != SQLITE_OK || table->is_configured ? code : read_configuration(table);
+/* Begins an operation. After an error, too, bloom_chunks_finish must follow. */
+static int enter(struct table *table, bool writes) {
+    int code = bloom_database_enter(database_of(table));
+    return code == SQLITE_OK ? bloom_chunks_start(&table->chunks, writes) : code;
 }
 
-/* Call when a statement begins: SQLite has found that the object is of the schema that there is.
- * So if it is of another incarnation, only cursors that are open are of a table that is gone. */
-static void revive(struct table *table) {
-    if (table->incarnation == table->cache->incarnation)
-        return;
-    bloom_chunks_close_reader(&table->chunks);
-    table->incarnation = table->cache->incarnation;
-    table->is_configured = false;
-    table->revivals++;
-}
-
-/* When SQLite rolls back to a savepoint that was open before the table was made, it may not call
- * its xRollbackTo, but it ends all handles. */
-static bool was_rolled_back(const struct table *table) {
-    char byte;
-    return table->witness != NULL && sqlite3_blob_read(table->witness, &byte, 1, 0) != SQLITE_OK;
-}
-
-/* A cursor that was open when its table vanished ends as a cursor of an ordinary table does. */
-static int enter_cursor(const struct cursor *cursor) {
+/* A cursor ends as one of an ordinary table does when the table that it reads is gone, or is another
+ * one now. */
+static int enter_cursor(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
-    return table->incarnation == table->cache->incarnation && cursor->revivals == table->revivals &&
-                   !was_rolled_back(table)
-               ? enter(table)
-               : SQLITE_ABORT_ROLLBACK;
-}
-
-/* The file of memdb may hold another database than before. Then row 0 must be read again. */
-static void look_again(struct table *table) {
-    if (bloom_cache_is_memory_file(table->cache))
-        table->is_configured = false;
+    const int code = enter(table, false);
+    const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
+                         (code == SQLITE_OK && cursor->revision != table->chunks.revision);
+    if (cursor->revision != 0 && is_gone) {
+        sqlite3_free(bloom_database_message(database_of(table)));
+        return SQLITE_ABORT_ROLLBACK;
+    }
+    cursor->revision = table->chunks.revision;
+    return code;
 }
 
 /* Queries */
@@ -415,29 +325,18 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     struct table *table = table_of(base);
     struct cursor *cursor = table->spare;
-    uint8_t row[BLOOM_CONFIGURATION_BYTES];
-    int code = SQLITE_OK;
-    revive(table);
     if (cursor == NULL) {
         cursor = sqlite3_malloc(sizeof *cursor);
         if (cursor == NULL)
             return SQLITE_NOMEM;
         memset(cursor, 0, sizeof *cursor);
     }
-    table->spare = cursor;
-    if (table->chunks.cursors == 0)
-        look_again(table);
-    const bool needs_witness = table->chunks.cursors == 0 && is_just_named(table);
-    if (needs_witness)
-        code = bloom_database_enter(table->database);
-    if (needs_witness && code == SQLITE_OK)
-        code = bloom_chunks_open_row_0(table->database, false, &table->witness, row);
-    if (code != SQLITE_OK)
-        return report(table, code);
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
-    cursor->revivals = table->revivals;
-    table->chunks.cursors++;
+    /* A cursor that is open may be of the same statement, which has read the table. */
+    cursor->revision = table->chunks.cursors > 0 ? table->chunks.revision : 0;
+    if (table->chunks.cursors++ == 0)
+        bloom_span_ask_file(table->span);
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -448,8 +347,6 @@ static int cursor_close(sqlite3_vtab_cursor *base) {
     bloom_kept_key_shrink(&cursor->key);
     table->chunks.cursors--;
     bloom_chunks_finish(&table->chunks);
-    if (table->chunks.cursors == 0)
-        bloom_database_close_row(&table->witness, SQLITE_OK);
     cursor_free(table->spare);
     table->spare = cursor;
     return SQLITE_OK;
@@ -475,26 +372,30 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
                            "a filter table cannot list its keys. Check a key with EXISTS (SELECT 1 "
                            "FROM %s WHERE %s.key %s x), select info or filter without key, or "
                            "delete all keys with INSERT INTO %s(%s) VALUES ('clear')",
-                           table->database->name, table->database->name,
-                           table->key_shape.keying.rule != NULL ? "MATCH" : "=",
-                           table->database->name, table->database->name);
+                           database_of(table)->name, database_of(table)->name,
+                           table->chunks.configuration.key_shape.keying.rule != NULL ? "MATCH"
+                                                                                     : "=",
+                           database_of(table)->name, database_of(table)->name);
     case PLAN_ARGUMENTS:
         return table_error(table,
                            "as a function a filter table takes one argument, the key. Write %s(x)",
-                           table->database->name);
+                           database_of(table)->name);
     case PLAN_DESCRIBE:
         cursor->at_row = true;
         return SQLITE_OK;
     default:
         break;
     }
-    if (plan == PLAN_MATCH && table->key_shape.keying.rule == NULL)
+    if (plan == PLAN_MATCH && table->chunks.configuration.key_shape.keying.rule == NULL)
         return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE. "
                                   "Without a rule write key = x");
-    struct bloom_typed_key key = bloom_typed_key(table->key_type, arguments[0], false);
+    struct bloom_typed_key key =
+        bloom_typed_key(table->chunks.configuration.key, arguments[0], false);
     enum bloom_key_kind kind =
-        plan == PLAN_MATCH ? bloom_sql_asked_keys(arguments[0], &table->key_shape, words, &asked)
-                           : bloom_typed_key_words(&key, &table->key_shape, words);
+        plan == PLAN_MATCH
+            ? bloom_sql_asked_keys(arguments[0], &table->chunks.configuration.key_shape, words,
+                                   &asked)
+            : bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     code = bloom_keys_check(&table->chunks, words, asked, &cursor->at_row);
@@ -547,10 +448,11 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
     if (cursor->key.type == 0) /* the row that describes the table */
-        return table_error(table, table->key_shape.layout->blocks->remove != NULL
-                                      ? "a row with info and filter has no rowid. Delete a "
-                                        "key with DELETE FROM ... WHERE key = ..."
-                                      : "a row with info and filter has no rowid. Leave it out");
+        return table_error(table,
+                           table->chunks.configuration.key_shape.layout->blocks->remove != NULL
+                               ? "a row with info and filter has no rowid. Delete a "
+                                 "key with DELETE FROM ... WHERE key = ..."
+                               : "a row with info and filter has no rowid. Leave it out");
     *rowid = cursor->rowid;
     return SQLITE_OK;
 }
@@ -560,10 +462,10 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 /* With ignore a key that is in is ignored, and so is what is no key. */
 static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    struct bloom_typed_key key = bloom_typed_key(table->key_type, value, true);
+    struct bloom_typed_key key = bloom_typed_key(table->chunks.configuration.key, value, true);
     char found_words[BLOOM_WORDS_SIZE];
     bool found = false; /* gcc does not see that what succeeds sets it */
-    switch (bloom_typed_key_words(&key, &table->key_shape, words)) {
+    switch (bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words)) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_FOREIGN: /* by a rule: without one the layouts of tables take every key */
@@ -583,7 +485,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
 static int run_merge(struct table *table, sqlite3_value *argument) {
     struct bloom_stored filter;
     char problem[BLOOM_PROBLEM_SIZE];
-    switch (bloom_sql_stored(table->database->connection, argument, &filter, problem)) {
+    switch (bloom_sql_stored(database_of(table)->connection, argument, &filter, problem)) {
     case BLOOM_STORED:
         return bloom_maintain_merge(&table->chunks, &filter);
     case BLOOM_STORED_NO_MEMORY:
@@ -594,13 +496,33 @@ static int run_merge(struct table *table, sqlite3_value *argument) {
     }
 }
 
+/* A REAL that is a whole number counts as one, because some hosts bind all numbers as REAL. */
+static int run_rotate(struct table *table, sqlite3_value *argument) {
+    const double real = sqlite3_value_double(argument);
+    switch (sqlite3_value_type(argument)) {
+    case SQLITE_NULL:
+        return bloom_maintain_rotate(&table->chunks);
+    case SQLITE_INTEGER:
+        return bloom_maintain_rotate_to(&table->chunks, sqlite3_value_int64(argument));
+    case SQLITE_FLOAT:
+        if (real >= -0x1p53 && real <= 0x1p53 && (double)(sqlite3_int64)real == real)
+            return bloom_maintain_rotate_to(&table->chunks, (sqlite3_int64)real);
+        break;
+    default:
+        break;
+    }
+    return table_error(table,
+                       "the key of the command rotate is not a whole number. Give the number "
+                       "of the present period, for example unixepoch() / 86400");
+}
+
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
     char quoted[BLOOM_QUOTE_SIZE];
     const int type = sqlite3_value_type(command);
     if (type == SQLITE_NULL || (type != SQLITE_TEXT && sqlite3_value_type(argument) == SQLITE_TEXT))
         return table_error(
             table, "the command is not text. Name it before the key, as in INSERT INTO %s(%s, key)",
-            table->database->name, table->database->name);
+            database_of(table)->name, database_of(table)->name);
     const char *text = (const char *)sqlite3_value_text(command);
     const size_t length = (size_t)sqlite3_value_bytes(command);
     if (text == NULL)
@@ -610,19 +532,17 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
         return insert_key(table, argument, false);
     if (bloom_name_is("merge", text, length))
         return report(table, run_merge(table, argument));
-    const bool clears = bloom_name_is("clear", text, length);
-    if (clears || bloom_name_is("rotate", text, length)) {
-        if (sqlite3_value_type(argument) != SQLITE_NULL)
-            return table_error(table, "the command %s takes no key. Leave it out",
-                               clears ? "clear" : "rotate");
-        return report(table, clears ? bloom_maintain_clear(&table->chunks)
-                                    : bloom_maintain_rotate(&table->chunks));
-    }
+    if (bloom_name_is("rotate", text, length))
+        return report(table, run_rotate(table, argument));
+    if (bloom_name_is("clear", text, length))
+        return sqlite3_value_type(argument) == SQLITE_NULL
+                   ? report(table, bloom_maintain_clear(&table->chunks))
+                   : table_error(table, "the command clear takes no key. Leave it out");
     return table_error(
         table,
         "unknown command %s. Use add (with a key), merge (with a filter as key), clear "
         "or rotate, or add a key with INSERT INTO %s(key)",
-        bloom_quote(quoted, text, length), table->database->name);
+        bloom_quote(quoted, text, length), database_of(table)->name);
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
@@ -636,17 +556,17 @@ static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value *
     if (!bloom_sql_is_null(columns[COLUMN_COMMAND]))
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     return insert_key(table, columns[COLUMN_KEY],
-                      sqlite3_vtab_on_conflict(table->database->connection) == SQLITE_IGNORE);
+                      sqlite3_vtab_on_conflict(database_of(table)->connection) == SQLITE_IGNORE);
 }
 
 static int delete_row(struct table *table, sqlite3_value *rowid) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM] = {(uint64_t)sqlite3_value_int64(rowid)};
-    if (table->key_shape.layout->blocks->remove == NULL)
+    if (table->chunks.configuration.key_shape.layout->blocks->remove == NULL)
         return table_error(
             table,
             "keys share bits, so no key can be deleted from a table with layout=%s. Make "
             "one with layout=counting, or delete all keys with the command clear",
-            table->key_shape.layout->name);
+            table->chunks.configuration.key_shape.layout->name);
     if ((sqlite3_int64)words[0] == MATCH_ROWID)
         return table_error(table, "key MATCH does not tell which entry to delete. Delete the entry "
                                   "itself with WHERE key = x");
@@ -656,31 +576,27 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
 static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
                         sqlite3_int64 *rowid) {
     struct table *table = table_of(base);
-    /* Writing the shadow tables must not be seen in last_insert_rowid(). */
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database->connection);
-    /* A function within the statement may have rolled the transaction back. SQLite goes on then. */
-    if (!table->has_begun || was_rolled_back(table))
+    const unsigned revision = table->chunks.revision;
+    /* SQLite goes on with a statement in which a function has rolled the transaction back, or the
+     * table away. */
+    if (table->span->writing.transaction == BLOOM_OUTSIDE)
         return SQLITE_ABORT_ROLLBACK;
-    revive(table);
-    /* Before a savepoint is reported, a rollback to before the name is not, either. */
-    if (table->first_savepoint == INT_MAX && is_just_named(table))
-        table->is_configured = false;
-    int code = enter(table);
+    int code = enter(table, true);
+    if (code == SQLITE_OK && revision != 0 && revision != table->chunks.revision)
+        code = SQLITE_ABORT_ROLLBACK;
     if (code != SQLITE_OK)
-        return report(table, code);
-    if (count == 1)
+        report(table, code);
+    else if (count == 1)
         code = delete_row(table, arguments[0]);
     else if (sqlite3_value_type(arguments[0]) != SQLITE_NULL)
         code = table_error(table, "keys cannot be changed in a filter table. %s the new key",
-                           table->key_shape.layout->blocks->remove != NULL
+                           table->chunks.configuration.key_shape.layout->blocks->remove != NULL
                                ? "Delete the old key, then insert"
                                : "Insert");
     else
         code = insert_row(table, arguments[1], arguments + 2);
     bloom_chunks_finish(&table->chunks);
-    if (sqlite3_last_insert_rowid(table->database->connection) != last_rowid)
-        sqlite3_set_last_insert_rowid(table->database->connection, last_rowid);
-    *rowid = last_rowid;
+    *rowid = sqlite3_last_insert_rowid(database_of(table)->connection); /* which stays as it is */
     return code;
 }
 
@@ -688,58 +604,40 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
 
 static int table_begin(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    revive(table);
-    look_again(table);
-    int code = bloom_cache_begin(table->cache);
-    table->has_begun = code == SQLITE_OK;
-    return report(table, code);
+    return report(table, bloom_span_begin(table->span));
 }
 
-static int table_sync(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
-    return report(table, bloom_cache_write(table->cache));
-}
-
-static int table_commit(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
-    table->is_named = table->cache->is_named = table->has_begun = false;
-    bloom_cache_end(table->cache);
-    return SQLITE_OK;
-}
-
-static int table_rollback(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
-    bloom_chunks_close_reader(&table->chunks);
-    table->has_begun = false;
-    const bool is_over = bloom_cache_rollback(table->cache);
-    if (is_over && is_just_named(table))
-        table->cache->incarnation++;
-    if (is_over || !table->cache->knows_transactions)
-        table->is_named = table->cache->is_named = false;
-    return SQLITE_OK;
-}
-
-/* SQLite reports rollbacks only to savepoints that xSavepoint was called for. */
 static int table_savepoint(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
-    if (depth < table->first_savepoint)
-        table->first_savepoint = depth;
-    return report(table, bloom_cache_savepoint(table->cache, depth));
+    return report(table, bloom_span_savepoint(table->span, depth));
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
-    bloom_cache_release(table_of(base)->cache, depth);
+    bloom_span_release(table_of(base)->span, depth);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
     bloom_chunks_close_reader(&table->chunks);
-    bloom_cache_rollback_to(table->cache, depth);
-    if (depth < table->first_savepoint && is_just_named(table)) {
-        table->cache->incarnation++;
-        table->has_begun = false;
-    }
+    bloom_span_rollback_to(table->span, depth);
+    return SQLITE_OK;
+}
+
+static int table_sync(sqlite3_vtab *base) {
+    struct table *table = table_of(base);
+    return report(table, bloom_span_write(table->span));
+}
+
+static int table_commit(sqlite3_vtab *base) {
+    bloom_span_commit(table_of(base)->span);
+    return SQLITE_OK;
+}
+
+static int table_rollback(sqlite3_vtab *base) {
+    struct table *table = table_of(base);
+    bloom_chunks_close_reader(&table->chunks);
+    bloom_span_rollback(table->span);
     return SQLITE_OK;
 }
 
@@ -773,15 +671,14 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     (void)name;
     (void)flags;
     struct table *table = table_of(base);
-    revive(table);
-    int code = enter(table);
+    int code = enter(table, false);
     if (code == SQLITE_OK)
         code = bloom_maintain_verify(&table->chunks);
     bloom_chunks_finish(&table->chunks);
     /* Damage is what is to be found; of any other error nothing is known. */
     if ((code & 0xff) != SQLITE_CORRUPT && (code & 0xff) != SQLITE_ERROR)
         return report(table, code);
-    *problem = bloom_database_message(table->database);
+    *problem = bloom_database_message(database_of(table));
     return *problem != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 

@@ -292,21 +292,15 @@ static void fatal(const struct scenario *scenario, const char *what, sqlite3 *da
 
 static int verify(sqlite3 *connection) {
     struct bloom_connection *state = bloom_connection_open(connection);
-    struct bloom_cache *cache = state != NULL ? bloom_cache_open(state, "main", "seen") : NULL;
+    struct bloom_chunks chunks = {.span = state != NULL ? bloom_span_open(state, "main", "seen")
+                                                        : NULL};
     int code = SQLITE_NOMEM;
-    if (cache != NULL) {
-        /* As TABLE says, with pages of 4096 bytes. */
-        struct bloom_chunks chunks = {.cache = cache,
-                                      .database = &cache->database,
-                                      .growth = {.layout = &bloom_layout_blocked,
-                                                 .capacity = 100,
-                                                 .rate = 0.01,
-                                                 .generations = 1,
-                                                 .chunk_blocks = 63,
-                                                 .mode = BLOOM_GROWTH_ON}};
-        code = bloom_maintain_verify(&chunks);
+    if (chunks.span != NULL) {
+        code = bloom_chunks_start(&chunks, false);
+        if (code == SQLITE_OK)
+            code = bloom_maintain_verify(&chunks);
         bloom_chunks_close(&chunks);
-        bloom_cache_close(cache);
+        bloom_span_close(chunks.span);
     }
     if (state != NULL)
         bloom_connection_close(state);

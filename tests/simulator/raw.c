@@ -4,7 +4,7 @@
 #include "simulator.h"
 
 #include "base/portable.h"
-#include "table/cache.h"
+#include "table/span.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,49 +97,69 @@ static void digest_row(uint64_t *digest, sqlite3_int64 id, const void *bytes, si
               bloom_hash_bytes(bytes != NULL ? bytes : "", length).words[0];
 }
 
-/* The cache of a table, whose drafts count as written. Looking there changes nothing, whereas a
- * savepoint would write them. */
-static struct bloom_cache *cache_of(sqlite3 *database, const char *schema, const char *name) {
+/* The state of a connection, which lists the objects of its filter tables. The statement connects
+ * this one, as each use does, unless a lock is in the way. A step may disconnect any of them. */
+static const struct bloom_connection *state_of(sqlite3 *database, const char *schema,
+                                               const char *name) {
     struct bloom_connection *connection = bloom_connection_open(database);
-    struct bloom_cache *cache = NULL;
-    sqlite3_stmt *statement; /* connects the table, as each use does, unless a lock is in the way */
+    sqlite3_stmt *statement;
     char *sql = sqlite3_mprintf("SELECT 1 FROM %s.%s WHERE key = 1", schema, name);
     sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     sqlite3_finalize(statement);
     sqlite3_free(sql);
-    if (connection != NULL)
-        cache = bloom_cache_open(connection, schema, name);
-    expect(cache != NULL, "no memory for a cache");
+    expect(connection != NULL, "no memory for a connection");
     bloom_connection_close(connection);
-    return cache;
+    return connection;
+}
+
+static bool is_of(const struct bloom_span *span, const char *schema, const char *name) {
+    return sqlite3_stricmp(span->database.schema, schema) == 0 &&
+           sqlite3_stricmp(span->database.name, name) == 0;
 }
 
 void write_drafts(const struct connection *connection) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++)
         for (unsigned name = 0; connection->links[schema].file != NULL && name < NAMES; name++) {
-            struct bloom_cache *cache = cache_of(connection->database, SCHEMA[schema], NAME[name]);
-            bloom_cache_write(cache);
-            bloom_cache_close(cache);
+            struct bloom_span *span =
+                state_of(connection->database, SCHEMA[schema], NAME[name])->tables;
+            while (span != NULL && !is_of(span, SCHEMA[schema], NAME[name]))
+                span = span->next;
+            for (; span != NULL; span = span->next)
+                if (is_of(span, SCHEMA[schema], NAME[name]))
+                    bloom_span_write(span);
         }
 }
 
+/* Returns true if the rows that an object has in memory must be right now. */
+static bool is_current(const struct bloom_span *span) {
+    sqlite3 *database = span->database.connection;
+    unsigned version = 0;
+    if (span->has_twins || span->writing.transaction == BLOOM_MAKING)
+        return false;
+    if (span->writing.transaction == BLOOM_BEGUN)
+        return true;
+    sqlite3_file_control(database, span->database.schema, SQLITE_FCNTL_DATA_VERSION, &version);
+#if SQLITE_VERSION_NUMBER >= 3034000
+    if (sqlite3_txn_state(database, span->database.schema) == SQLITE_TXN_WRITE)
+        return false;
+#endif
+    return version == span->version;
+}
+
 /* The row that counts: a draft, or else what is in the database, which any other row in memory
- * equals. */
-static const void *row_that_counts(struct bloom_cache *cache, sqlite3_int64 id, const void *bytes,
+ * equals. Looking there changes nothing, whereas a savepoint would write the drafts. */
+static const void *row_that_counts(const struct bloom_span *span, const char *schema,
+                                   const char *name, sqlite3_int64 id, const void *bytes,
                                    size_t length) {
-    const struct bloom_cache_key key = {.array = (unsigned)(id >> CHUNK_BITS),
-                                        .chunk =
-                                            ((uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1)) - 1,
-                                        .id = id,
-                                        .length = (uint32_t)length};
-    uint8_t *kept;
-    for (size_t i = 0; i < cache->draft_count; i++)
-        if (cache->drafts[i]->id == id)
-            return cache->drafts[i]->bytes;
-    expect(id <= 0 ||
-               bloom_cache_find(cache, key.array, key.chunk, key.length, &kept) != BLOOM_KEPT ||
-               memcmp(kept, bytes, length) == 0,
-           "row %lld is another one in memory than in the database", (long long)id);
+    struct bloom_row *kept;
+    for (; span != NULL && id > 0; span = span->next) {
+        if (!is_of(span, schema, name) || bloom_rows_find(&span->rows, id, &kept) != BLOOM_KEPT)
+            continue;
+        if (kept->is_draft)
+            return kept->bytes;
+        expect(!is_current(span) || memcmp(kept->bytes, bytes, length) == 0,
+               "row %lld is another one in memory than in the database", (long long)id);
+    }
     return bytes;
 }
 
@@ -201,7 +221,8 @@ static void read_chunk(struct raw *raw, sqlite3_int64 id, const uint8_t *bytes, 
                                 .closed = bloom_load32(bytes + 12) != 0};
 }
 
-static int read_rows(struct raw *raw, sqlite3_stmt *statement, struct bloom_cache *cache) {
+static int read_rows(struct raw *raw, sqlite3_stmt *statement, const struct bloom_connection *state,
+                     const char *schema, const char *name) {
     for (bool is_first = true; sqlite3_step(statement) == SQLITE_ROW; is_first = false) {
         const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
         const void *bytes = sqlite3_column_blob(statement, 1);
@@ -209,9 +230,7 @@ static int read_rows(struct raw *raw, sqlite3_stmt *statement, struct bloom_cach
         expect(sqlite3_column_type(statement, 1) == SQLITE_BLOB && is_first == (id == 0) &&
                    (id != 0 || length == ROW_0_BYTES),
                "row %lld of %u bytes", (long long)id, (unsigned)length);
-        if (is_first) /* within the read transaction of the statement */
-            bloom_cache_start(cache);
-        bytes = row_that_counts(cache, id, bytes, length);
+        bytes = row_that_counts(state->tables, schema, name, id, bytes, length);
         digest_row(&raw->digest, id, bytes, length);
         if (is_first)
             read_row_0(raw, bytes);
@@ -226,12 +245,10 @@ bool raw_read(struct connection *connection, unsigned schema, unsigned slot, str
     int code;
     *raw = (struct raw){.options = table->options};
     sqlite3_stmt *statement = statement_of(connection, schema, table->name, ROWS, &code);
-    if (code == SQLITE_OK) {
-        struct bloom_cache *cache =
-            cache_of(connection->database, SCHEMA[schema], NAME[table->name]);
-        code = read_rows(raw, statement, cache);
-        bloom_cache_close(cache);
-    }
+    if (code == SQLITE_OK)
+        code = read_rows(raw, statement,
+                         state_of(connection->database, SCHEMA[schema], NAME[table->name]),
+                         SCHEMA[schema], NAME[table->name]);
     code = really(connection, code);
     if (is_busy(code)) {
         raw_clear(raw);

@@ -14,17 +14,6 @@ bool lost_transaction(struct connection *connection) {
     return true;
 }
 
-/* Without memory what a commit switches off may stay so. */
-static bool is_query_only(sqlite3 *database) {
-    sqlite3_stmt *statement;
-    int code = sqlite3_prepare_v2(database, "PRAGMA query_only", -1, &statement, NULL);
-    expect(code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW, "PRAGMA query_only: %s",
-           sqlite3_errmsg(database));
-    const bool is_on = sqlite3_column_int(statement, 0) != 0;
-    sqlite3_finalize(statement);
-    return is_on;
-}
-
 int run(struct connection *connection, sqlite3_stmt *statement, const char *sql, enum fault fault,
         bool *met) {
     sqlite3 *database = connection->database;
@@ -39,8 +28,6 @@ int run(struct connection *connection, sqlite3_stmt *statement, const char *sql,
     }
     sqlite3_snprintf(sizeof last_error, last_error, "%s", sqlite3_errmsg(database));
     *met = fault_disarm(database);
-    if (*met && connection->query_only)
-        connection->query_only = is_query_only(database);
     note("%s: %s; -- result %d, with %s", connection->name,
          statement != NULL ? sqlite3_sql(statement) : sql, code, *met ? name : "no fault");
     return code;

@@ -258,24 +258,12 @@ class FailedCommits(CacheTest):
                                           "SELECT 2)")
         next(reading)
         for key in (5, 9):
-            rows(connection, "PRAGMA query_only = on")  # of which the message says nothing
             with self.assertRaisesRegex(apsw.BusyError, "database is locked"):
                 rows(connection, "COMMIT")
-            rows(connection, "PRAGMA query_only = off")
             insert(connection, *range(key, key + 4))  # the transaction goes on
         list(reading)
         rows(connection, "COMMIT")
         self.check(connection, *range(1, 13))
-
-    def test_query_only(self):
-        connection = self.begin()
-        rows(connection, "PRAGMA query_only = on")
-        with self.assertRaisesRegex(apsw.ReadOnlyError, "attempt to write a readonly database"):
-            insert(connection, 5)
-        rows(connection, "SAVEPOINT a; COMMIT")  # what was changed before is written
-        with self.assertRaises(apsw.ReadOnlyError):
-            insert(connection, 6)
-        self.check(connection, 1, 2, 3, 4)
 
     def test_the_disk_is_full(self):
         connection = self.make(capacity=100_000)
@@ -392,6 +380,8 @@ class Memory(CacheTest):
         """Of 100 tables of 0.5 MB, read in turn."""
         connection = self.make_tables(100, 400_000, 100)
         used = either(apsw, "memory_used", "memoryused")
+        for table in range(100):
+            count_found(connection, 1, 1, f"t{table}")
         before = used() - self.status(connection, "USED")
         for megabytes in (32, 40):
             rows(connection, f"PRAGMA cache_size = {-1024 * megabytes if megabytes > 32 else 4}")
@@ -399,7 +389,8 @@ class Memory(CacheTest):
                 for _ in range(3):
                     count_found(connection, 1, 100, f"t{table}")
             memory = (used() - self.status(connection, "USED") - before) / (1 << 20)
-            self.assertTrue(megabytes - 1 < memory < megabytes + 1, memory)  # with the objects
+            # Less a table that found no room.
+            self.assertTrue(megabytes - 1.5 < memory < megabytes + 1, memory)
 
     @with_real_limits
     def test_two_large_tables_keep_what_they_have(self):

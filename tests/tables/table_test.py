@@ -650,7 +650,7 @@ class OtherContent(TableTest):
         except apsw.BusyError:
             self.skipTest("skipped: this SQLite refuses it")
         # What was inserted before it cannot be written any more.
-        with self.assertRaisesRegex(apsw.SQLError, "deserialized amid the transaction"):
+        with self.assertRaisesRegex(apsw.AbortError, "Commit before you deserialize"):
             rows(connection, "INSERT INTO s(key) VALUES (101)")
         rows(connection, "ROLLBACK")
         rows(connection, "INSERT INTO s(key) VALUES (102)")

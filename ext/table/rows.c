@@ -1,0 +1,194 @@
+/* Open addressing with linear probing. A slot is never freed alone, only all together, so a search
+ * ends at the first free slot. Slots without bytes point to one of two markers. */
+#include "table/rows.h"
+
+#include <string.h>
+
+enum {
+    SLOTS_AT_FIRST = 16,
+    SLOT_SHARE = 8 /* slots may take one part in that many of the limit */
+};
+
+struct bloom_slot {
+    sqlite3_int64 id; /* 0: free, because row 0 is not a chunk */
+    struct bloom_row *row;
+};
+
+static struct bloom_row seen_marker, absent_marker;
+
+static struct bloom_slot *find_slot(struct bloom_slot *slots, size_t count, sqlite3_int64 id) {
+    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* 2^64 divided by the golden ratio */
+    size_t at = (size_t)((uint64_t)id * golden >> 32) & (count - 1);
+    while (slots[at].id != 0 && slots[at].id != id)
+        at = (at + 1) & (count - 1);
+    return &slots[at];
+}
+
+static bool has_bytes(const struct bloom_slot *slot) {
+    return slot->id != 0 && slot->row != &seen_marker && slot->row != &absent_marker;
+}
+
+enum bloom_known bloom_rows_find(const struct bloom_rows *rows, sqlite3_int64 id,
+                                 struct bloom_row **row) {
+    if (rows->used == 0)
+        return BLOOM_UNKNOWN;
+    const struct bloom_slot *slot = find_slot(rows->slots, rows->slot_count, id);
+    if (slot->id == 0)
+        return BLOOM_UNKNOWN;
+    if (slot->row == &seen_marker)
+        return BLOOM_SEEN;
+    if (slot->row == &absent_marker)
+        return BLOOM_ABSENT;
+    *row = slot->row;
+    return BLOOM_KEPT;
+}
+
+/* Memory */
+
+static bool has_room(struct bloom_rows *rows, uint64_t bytes) {
+    if (*rows->total + bytes > rows->limit)
+        rows->is_full = true;
+    return !rows->is_full;
+}
+
+static void add_bytes(struct bloom_rows *rows, uint64_t bytes) {
+    *rows->total += bytes;
+    rows->bytes += bytes;
+}
+
+static void subtract_bytes(struct bloom_rows *rows, uint64_t bytes) {
+    *rows->total -= bytes;
+    rows->bytes -= bytes;
+}
+
+static void free_row(struct bloom_rows *rows, struct bloom_row *row) {
+    subtract_bytes(rows, sizeof *row + row->length);
+    sqlite3_free(row);
+}
+
+/* Returns true if there is a slot for one more id. */
+static bool has_slot(struct bloom_rows *rows) {
+    if (2 * (rows->used + 1) <= rows->slot_count)
+        return true;
+    const size_t count = rows->slot_count > 0 ? 2 * rows->slot_count : SLOTS_AT_FIRST;
+    const uint64_t bytes = count * sizeof(struct bloom_slot);
+    if (rows->slot_count > 0 && bytes > rows->limit / SLOT_SHARE)
+        return false;
+    struct bloom_slot *slots = has_room(rows, bytes) ? sqlite3_malloc64(bytes) : NULL;
+    if (slots == NULL)
+        return false;
+    memset(slots, 0, (size_t)bytes);
+    for (size_t i = 0; i < rows->slot_count; i++)
+        if (rows->slots[i].id != 0)
+            *find_slot(slots, count, rows->slots[i].id) = rows->slots[i];
+    add_bytes(rows, bytes);
+    subtract_bytes(rows, rows->slot_count * sizeof *slots);
+    sqlite3_free(rows->slots);
+    rows->slots = slots;
+    rows->slot_count = count;
+    return true;
+}
+
+/* What is known */
+
+static void set_slot(struct bloom_rows *rows, sqlite3_int64 id, struct bloom_row *row) {
+    struct bloom_slot *slot = find_slot(rows->slots, rows->slot_count, id);
+    if (has_bytes(slot))
+        free_row(rows, slot->row);
+    rows->used += slot->id == 0;
+    *slot = (struct bloom_slot){id, row};
+}
+
+/* What is known of a row must stay right when the memory is full, too. */
+void bloom_rows_note(struct bloom_rows *rows, sqlite3_int64 id, bool exists) {
+    struct bloom_row *row;
+    if (bloom_rows_find(rows, id, &row) != BLOOM_UNKNOWN || (!rows->is_full && has_slot(rows)))
+        set_slot(rows, id, exists ? &seen_marker : &absent_marker);
+}
+
+struct bloom_row *bloom_rows_reserve(struct bloom_rows *rows, sqlite3_int64 id, uint32_t length) {
+    const uint64_t bytes = sizeof(struct bloom_row) + length;
+    struct bloom_row *row =
+        has_slot(rows) && has_room(rows, bytes) ? sqlite3_malloc64(bytes) : NULL;
+    if (row != NULL)
+        *row = (struct bloom_row){.id = id, .length = length};
+    return row;
+}
+
+void bloom_rows_keep(struct bloom_rows *rows, struct bloom_row *row) {
+    add_bytes(rows, sizeof *row + row->length);
+    set_slot(rows, row->id, row);
+}
+
+/* Drafts */
+
+void bloom_rows_draft(struct bloom_rows *rows, struct bloom_row *row) {
+    if (row->is_draft)
+        return;
+    row->is_draft = true;
+    row->next = rows->drafts;
+    rows->drafts = row;
+}
+
+static struct bloom_row *merge_lists(struct bloom_row *one, struct bloom_row *other) {
+    struct bloom_row *first, **end = &first;
+    while (one != NULL && other != NULL) {
+        struct bloom_row **smaller = one->id < other->id ? &one : &other;
+        *end = *smaller;
+        *smaller = (*smaller)->next;
+        end = &(*end)->next;
+    }
+    *end = one != NULL ? one : other;
+    return first;
+}
+
+/* Takes `count` rows, at least 1, from the front of a list, and returns them sorted. */
+static struct bloom_row *take_sorted(struct bloom_row **list, size_t count) {
+    if (count > 1) {
+        struct bloom_row *half = take_sorted(list, count / 2);
+        return merge_lists(half, take_sorted(list, count - count / 2));
+    }
+    struct bloom_row *row = *list;
+    *list = row->next;
+    row->next = NULL;
+    return row;
+}
+
+void bloom_rows_sort_drafts(struct bloom_rows *rows) {
+    size_t count = 0;
+    for (const struct bloom_row *row = rows->drafts; row != NULL; row = row->next)
+        count++;
+    if (count > 0)
+        rows->drafts = take_sorted(&rows->drafts, count);
+}
+
+void bloom_rows_clean_first(struct bloom_rows *rows) {
+    rows->drafts->is_draft = false;
+    rows->drafts = rows->drafts->next;
+}
+
+/* Dropping */
+
+void bloom_rows_drop_clean(struct bloom_rows *rows) {
+    for (size_t i = 0; i < rows->slot_count; i++)
+        if (has_bytes(&rows->slots[i]) && !rows->slots[i].row->is_draft)
+            free_row(rows, rows->slots[i].row);
+    if (rows->slot_count > 0)
+        memset(rows->slots, 0, rows->slot_count * sizeof *rows->slots);
+    rows->used = 0;
+    rows->is_full = false;
+    for (struct bloom_row *row = rows->drafts; row != NULL; row = row->next)
+        set_slot(rows, row->id, row);
+}
+
+void bloom_rows_drop(struct bloom_rows *rows) {
+    rows->drafts = NULL;
+    for (size_t i = 0; i < rows->slot_count; i++)
+        if (has_bytes(&rows->slots[i]))
+            free_row(rows, rows->slots[i].row);
+    subtract_bytes(rows, rows->slot_count * sizeof *rows->slots);
+    sqlite3_free(rows->slots);
+    rows->slots = NULL;
+    rows->slot_count = rows->used = 0;
+    rows->is_full = false;
+}

@@ -1,0 +1,358 @@
+/* Only writing drafts, and asking for cache_size at the start of an operation, run SQL. */
+#include "table/span.h"
+
+#include <string.h>
+
+/* Objects */
+
+static bool is_twin(const struct bloom_span *one, const struct bloom_span *other) {
+    return one != other && sqlite3_stricmp(one->database.name, other->database.name) == 0 &&
+           sqlite3_stricmp(one->database.schema, other->database.schema) == 0;
+}
+
+static bool has_twin(const struct bloom_span *span) {
+    const struct bloom_span *each = span->database.owner->tables;
+    while (each != NULL && !is_twin(each, span))
+        each = each->next;
+    return each != NULL;
+}
+
+/* An object has come to the list or left it: it and its twins learn who else is there. */
+static void note_twins(const struct bloom_span *changed) {
+    for (struct bloom_span *each = changed->database.owner->tables; each != NULL; each = each->next)
+        if (each == changed || is_twin(each, changed))
+            each->has_twins = has_twin(each);
+}
+
+static void enlist(struct bloom_span *span) {
+    span->next = span->database.owner->tables;
+    span->database.owner->tables = span;
+    note_twins(span);
+}
+
+static void unlist(struct bloom_span *span) {
+    struct bloom_span **link = &span->database.owner->tables;
+    while (*link != span)
+        link = &(*link)->next;
+    *link = span->next;
+    note_twins(span);
+}
+
+struct bloom_span *bloom_span_open(struct bloom_connection *connection, const char *schema,
+                                   const char *name) {
+    struct bloom_span *span = sqlite3_malloc(sizeof *span);
+    if (span == NULL)
+        return NULL;
+    *span = (struct bloom_span){
+        .rows = {.total = &connection->table_bytes, .limit = BLOOM_CACHE_BYTES}, .references = 1};
+    if (!bloom_database_open(&span->database, connection, schema, name)) {
+        bloom_database_close(&span->database);
+        sqlite3_free(span);
+        return NULL;
+    }
+    enlist(span);
+    return span;
+}
+
+void bloom_span_close(struct bloom_span *span) {
+    if (--span->references > 0)
+        return;
+    unlist(span);
+    bloom_span_end(span);
+    bloom_database_close(&span->database);
+    sqlite3_free(span);
+}
+
+int bloom_span_rename(struct bloom_span *span, const char *name) {
+    struct bloom_database renamed;
+    bloom_span_end(span);
+    if (!bloom_database_open(&renamed, span->database.owner, span->database.schema, name)) {
+        bloom_database_close(&renamed);
+        return SQLITE_NOMEM;
+    }
+    unlist(span);
+    bloom_database_close(&span->database);
+    span->database = renamed;
+    enlist(span);
+    return SQLITE_OK;
+}
+
+/* Memory */
+
+/* Tells the process what the object holds, and returns what all objects hold. */
+static uint64_t count_bytes(struct bloom_span *span) {
+    const uint64_t all = bloom_library_count(span->counted, span->rows.bytes);
+    span->counted = span->rows.bytes;
+    return all;
+}
+
+static void drop_rows(struct bloom_span *span) {
+    bloom_rows_drop(&span->rows);
+    if (span->counted > 0)
+        count_bytes(span);
+}
+
+/* Judges the changes since this was done last, because those to come will be alike. */
+static void judge_density(struct bloom_span *span) {
+    struct bloom_writing *writing = &span->writing;
+    if (writing->changes > 0)
+        writing->was_dense = writing->changes > 2 * span->rows.used;
+    writing->changes = 0;
+}
+
+void bloom_span_end(struct bloom_span *span) {
+    judge_density(span);
+    drop_rows(span);
+    span->knows_row_0 = span->has_asked = false;
+}
+
+static void drop_clean(struct bloom_span *span) {
+    judge_density(span);
+    bloom_rows_drop_clean(&span->rows);
+}
+
+/* When idle memory is freed, too, the next operation asks whether cache_size allows more. */
+void bloom_span_rest(struct bloom_span *span) {
+    if (span->writing.transaction != BLOOM_OUTSIDE || span->rows.bytes == span->counted ||
+        !sqlite3_get_autocommit(span->database.connection) || count_bytes(span) <= span->rows.limit)
+        return;
+    drop_rows(span);
+    span->rows.is_full = true;
+}
+
+static void ask_limit(struct bloom_span *span) {
+    struct bloom_rows *rows = &span->rows;
+    const uint64_t size = bloom_database_cache_bytes(&span->database);
+    rows->limit = size > BLOOM_CACHE_BYTES ? size : BLOOM_CACHE_BYTES;
+    rows->is_full = *rows->total >= rows->limit;
+    span->has_asked = true;
+}
+
+/* Whether memory is usable */
+
+static bool knows_transactions(void) {
+    return SQLITE_VERSION_NUMBER >= 3034000 && sqlite3_libversion_number() >= 3034000;
+}
+
+/* Returns true if a write transaction on the table's database is under way, or if SQLite does not
+ * report that none is. */
+static bool is_writing(const struct bloom_span *span) {
+    sqlite3 *connection = span->database.connection;
+#if SQLITE_VERSION_NUMBER >= 3034000
+    /* Asking about all schemas first is faster, because SQLite then compares no names. */
+    if (knows_transactions())
+        return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
+               sqlite3_txn_state(connection, span->database.schema) == SQLITE_TXN_WRITE;
+#endif
+    return !sqlite3_get_autocommit(connection);
+}
+
+void bloom_span_ask_file(struct bloom_span *span) {
+    sqlite3_vfs *vfs = NULL;
+    sqlite3_file_control(span->database.connection, span->database.file_schema,
+                         SQLITE_FCNTL_VFS_POINTER, &vfs);
+    span->is_memory_file = vfs != NULL && strcmp(vfs->zName, "memdb") == 0;
+}
+
+/* If another connection shares a page cache, the total exceeds this connection's share. */
+bool bloom_span_may_keep(const struct bloom_span *span) {
+    int total = 0, share = 0, highest;
+    if (!span->is_usable || span->writing.transaction == BLOOM_BEGUN)
+        return span->is_usable;
+    sqlite3 *connection = span->database.connection;
+    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED, &total, &highest, 0);
+    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED_SHARED, &share, &highest, 0);
+    return total == share;
+}
+
+/* A twin may be disconnected when its drafts cannot be written, so nothing of it is used then. */
+static int write_twins(struct bloom_span *span) {
+    struct bloom_span *each = span->database.owner->tables;
+    while (each != NULL) {
+        struct bloom_span *twin = is_twin(each, span) ? each : NULL;
+        if (twin != NULL) {
+            twin->references++;
+            int code = bloom_database_enter(&twin->database);
+            if (code == SQLITE_OK)
+                code = bloom_span_write(twin);
+            if (code == SQLITE_OK)
+                bloom_span_end(twin);
+            else
+                bloom_database_take_message(&span->database, &twin->database);
+            each = twin->next;
+            bloom_span_close(twin);
+            if (code != SQLITE_OK)
+                return code;
+        } else {
+            each = each->next;
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* A span outside goes on if the database has the same version. */
+static void continue_outside(struct bloom_span *span) {
+    unsigned version = 0;
+    sqlite3_file_control(span->database.connection, span->database.file_schema,
+                         SQLITE_FCNTL_DATA_VERSION, &version);
+    if (version != span->version)
+        bloom_span_end(span);
+    span->version = version;
+}
+
+int bloom_span_start(struct bloom_span *span) {
+    const enum bloom_transaction transaction = span->writing.transaction;
+    const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
+    span->is_usable =
+        BLOOM_CACHE_BYTES > 0 && !span->is_memory_file &&
+        (transaction == BLOOM_BEGUN || (transaction == BLOOM_OUTSIDE && !is_writing(span)));
+    if (!span->is_usable)
+        bloom_span_end(span);
+    else if (transaction == BLOOM_OUTSIDE)
+        continue_outside(span);
+    if (span->rows.is_full && !span->has_asked)
+        ask_limit(span);
+    return code;
+}
+
+/* Drafts */
+
+/* Returns true if at most one statement that writes is under way. A further one begins a savepoint,
+ * which SQLite reports, or is not rolled back on its own. */
+static bool is_alone(struct bloom_span *span) {
+    sqlite3_stmt *statement = NULL;
+    unsigned writers = 0;
+    while (!span->writing.is_alone && writers < 2 &&
+           (statement = sqlite3_next_stmt(span->database.connection, statement)) != NULL)
+        writers += sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement);
+    span->writing.is_alone = writers < 2;
+    return span->writing.is_alone;
+}
+
+bool bloom_span_may_draft(struct bloom_span *span) {
+    return span->writing.transaction == BLOOM_BEGUN && span->writing.has_changed &&
+           knows_transactions() && is_alone(span);
+}
+
+/* Writes the first draft through a handle. A row that somebody has deleted is written again. */
+static int write_draft(struct bloom_span *span, sqlite3_blob **handle) {
+    struct bloom_database *database = &span->database;
+    const struct bloom_row *row = span->rows.drafts;
+    int code = bloom_database_open_row(database, row->id, true, handle);
+    if (code != SQLITE_OK)
+        return code;
+    if (*handle == NULL)
+        return bloom_database_write_row(database, row->id, row->bytes, row->length);
+    if ((uint32_t)sqlite3_blob_bytes(*handle) != row->length)
+        return bloom_database_damaged(database, "row %lld was changed in the meantime", row->id);
+    code = sqlite3_blob_write(*handle, row->bytes, (int)row->length, 0);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
+}
+
+/* When writing fails, SQLite may roll back within the call, which drops all rows. So the list is
+ * looked at again each time. */
+int bloom_span_write(struct bloom_span *span) {
+    sqlite3_blob *handle = NULL;
+    int code = SQLITE_OK;
+    if (span->rows.drafts == NULL)
+        return code;
+    bloom_span_ask_file(span);
+    if (span->is_memory_file)
+        return bloom_database_fail(&span->database, SQLITE_ABORT_ROLLBACK,
+                                   "the database was replaced in a transaction that had changed "
+                                   "the table. Commit before you deserialize");
+    span->references++;
+    bloom_rows_sort_drafts(&span->rows);
+    while (code == SQLITE_OK && span->rows.drafts != NULL) {
+        code = write_draft(span, &handle);
+        if (code == SQLITE_OK && span->rows.drafts != NULL)
+            bloom_rows_clean_first(&span->rows);
+    }
+    bloom_database_close_row(&handle, code);
+    bloom_span_close(span);
+    return code;
+}
+
+/* Transactions */
+
+/* Returns the number of rows that the connection has changed, except those that this table has
+ * written to its shadow table. */
+static int foreign_changes(const struct bloom_span *span) {
+    return sqlite3_total_changes(span->database.connection) - span->database.changes;
+}
+
+/* xSavepoint follows if a savepoint is open. */
+static void begin(struct bloom_span *span, enum bloom_transaction transaction) {
+    bloom_span_end(span);
+    bloom_span_ask_file(span);
+    span->writing = (struct bloom_writing){.transaction = transaction,
+                                           .was_dense = span->writing.was_dense,
+                                           .foreign_changes = foreign_changes(span),
+                                           .depth = -1};
+}
+
+void bloom_span_create(struct bloom_span *span) {
+    begin(span, BLOOM_MAKING);
+}
+
+int bloom_span_begin(struct bloom_span *span) {
+    const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
+    if (code == SQLITE_OK)
+        begin(span, BLOOM_BEGUN);
+    return code;
+}
+
+/* A trigger on the shadow table may begin a savepoint while a row is written. Drafts then wait, as
+ * after an error. Other tables have no such savepoint then, either. */
+int bloom_span_savepoint(struct bloom_span *span, int depth) {
+    const bool waits = bloom_database_is_writing(&span->database);
+    const int code = waits ? SQLITE_OK : bloom_span_write(span);
+    span->writing.is_alone = span->writing.has_changed = false;
+    if (!waits && code == SQLITE_OK) {
+        if (span->writing.transaction == BLOOM_MAKING)
+            begin(span, BLOOM_BEGUN);
+        span->writing.depth = depth;
+    } else {
+        for (struct bloom_span *each = span->database.owner->tables; each != NULL;
+             each = each->next)
+            if (each->writing.depth >= depth)
+                each->writing.depth = depth - 1;
+    }
+    span->writing.foreign_changes = foreign_changes(span);
+    return code;
+}
+
+/* A statement that SQLite protects by a savepoint of its own counts its changes when it has ended,
+ * so that they do not count here. */
+void bloom_span_release(struct bloom_span *span, int depth) {
+    const int changes = foreign_changes(span);
+    span->writing.is_alone = span->writing.has_changed = false;
+    if (changes != span->writing.foreign_changes)
+        drop_clean(span);
+    span->writing.foreign_changes = changes;
+    if (span->writing.depth >= depth)
+        span->writing.depth = depth - 1;
+}
+
+void bloom_span_rollback_to(struct bloom_span *span, int depth) {
+    if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
+        drop_clean(span);
+        span->knows_row_0 = false;
+    } else {
+        bloom_span_end(span);
+        span->writing.depth = depth;
+    }
+}
+
+void bloom_span_commit(struct bloom_span *span) {
+    bloom_span_end(span);
+    span->writing = (struct bloom_writing){.was_dense = span->writing.was_dense};
+}
+
+/* Nobody would hear of an error when a connection that is busy is closed. So the transaction is
+ * rolled back, lest it be committed without what could not be written. */
+void bloom_span_rollback(struct bloom_span *span) {
+    if (knows_transactions() && is_writing(span) && bloom_span_write(span) != SQLITE_OK)
+        sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
+    bloom_span_commit(span);
+}

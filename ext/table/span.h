@@ -1,0 +1,154 @@
+/* The span of time in which nobody else can have changed the rows of a filter table, so that what
+ * is in memory is right.
+ *
+ * Memory belongs to one object that SQLite has made of a table, and to one span. There are two
+ * kinds of spans:
+ *
+ *   - Outside of a write transaction of this connection, a span lasts as long as
+ *     SQLITE_FCNTL_DATA_VERSION is the same, because every commit that changes the database changes
+ *     this number. What was read while the page cache is shared is not kept.
+ *   - In a write transaction that has begun for this object (xBegin), a span lasts until the
+ *     transaction ends or is rolled back, in part or whole.
+ *
+ * When a span ends, everything in memory is void. In each span, row 0 is read once. It tells which
+ * table this is, and nothing else does. There is no span, so that row 0 and chunks are read in each
+ * operation,
+ *
+ *   - in a write transaction that has not begun for this object; before SQLite 3.34, which does not
+ *     report what is written, in any transaction;
+ *   - in the transaction that made the table, until the first savepoint, because SQLite does not
+ *     report a rollback to an older savepoint until then;
+ *   - in a memdb file. sqlite3_deserialize may put another one in its place, whose version begins
+ *     again.
+ *
+ * This is what can be known of a row, and what happens to it:
+ *
+ *   known    the row is                     its chunk is read        its chunk is changed
+ *   ------------------------------------------------------------------------------------------
+ *   unknown  in the database, or nowhere    seen, or absent          written, and then seen
+ *   seen     in the database                clean                    written, and then clean
+ *   absent   nowhere: it counts as zeros    stays absent             a new row, and then seen
+ *   clean    equal in both                  taken from memory        written, or a draft
+ *   draft    newer in memory                taken from memory        stays a draft
+ *
+ * When memory is full, what is unknown or seen stays so. When drafts are written, they are clean.
+ * When the span ends, everything is unknown. After a dense transaction an unknown row is kept at
+ * its first use, like one that was seen.
+ *
+ * And this is what each method of SQLite may assume, and what it leaves:
+ *
+ *   method       may assume                                     leaves
+ *   ------------------------------------------------------------------------------------------
+ *   xCreate      a write transaction; no rollback of it will    BLOOM_MAKING, no memory
+ *                be reported before the first savepoint
+ *   xBegin       a write transaction, and that all of its       BLOOM_BEGUN, a new span
+ *                rollbacks from now on are reported
+ *   xSavepoint   xCreate or xBegin came before. SQLite itself   drafts written, so that all are
+ *                begins savepoints for statements, too          clean; BLOOM_MAKING becomes
+ *                                                               BLOOM_BEGUN
+ *   xRelease     nothing: rows may have been changed by         drafts stay. If others have changed
+ *                others since the savepoint, for example        rows, everything else is unknown
+ *                by a changeset
+ *   xRollbackTo  the rows are those of the savepoint again,     everything unknown, row 0, too.
+ *                and the table itself may be gone               Drafts that are older than a
+ *                                                               savepoint that failed stay
+ *   xSync        COMMIT has begun, and may still fail           drafts written
+ *   xCommit      the transaction is over; nothing may fail      BLOOM_OUTSIDE, everything unknown
+ *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
+ *                finds the connection busy and it goes on       If it goes on, drafts are written
+ *
+ * Within another statement that writes there are no drafts: if that statement fails, SQLite rolls
+ * back only the databases that it writes itself, and reports nothing of a function in it.
+ *
+ * SQLite may have several objects of one table, for example when a cursor is open across a
+ * rollback. They are twins. Before one of them is used, the others write their drafts and end their
+ * spans.
+ */
+#ifndef BLOOM_TABLE_SPAN_H
+#define BLOOM_TABLE_SPAN_H
+
+#include "table/database.h"
+#include "table/rows.h"
+
+/* The bytes of memory that the filter tables of a connection may use, and that those of all
+ * connections may keep while they are idle. If the cache_size of a database is larger, it counts
+ * instead. With 0 everything works without memory. */
+#ifndef BLOOM_CACHE_BYTES
+#define BLOOM_CACHE_BYTES (32 << 20)
+#endif
+
+enum bloom_transaction {
+    BLOOM_OUTSIDE, /* none has begun for this object */
+    BLOOM_MAKING,  /* the one that made the table, of which SQLite has reported nothing yet */
+    BLOOM_BEGUN    /* one of which SQLite reports every rollback */
+};
+
+/* What is known of the write transaction. Outside, only was_dense counts. */
+struct bloom_writing {
+    enum bloom_transaction transaction;
+    bool was_dense;      /* of the last ones, more than twice as many keys as rows were changed */
+    uint64_t changes;    /* of keys, since that was judged */
+    bool has_changed;    /* a row since the last savepoint, so that the table is locked */
+    bool is_alone;       /* no other statement writes, asked since the last savepoint */
+    int foreign_changes; /* of rows, by others, up to the last savepoint */
+    int depth;           /* of the savepoint at which all was written; -1: when it began */
+};
+
+/* One for each object of a table. */
+struct bloom_span {
+    struct bloom_database database;
+    struct bloom_rows rows;
+    struct bloom_span *next; /* of the connection */
+    unsigned references;     /* by the object, and while drafts are written */
+    bool has_twins;          /* other objects have the same schema and name */
+    bool is_memory_file;     /* memdb, when it was last asked */
+    bool is_usable;          /* memory is, in the operation under way */
+    bool knows_row_0;        /* in this span */
+    bool has_asked;          /* SQLite for its cache_size, in this span */
+    unsigned version;        /* of the database, in a span outside */
+    uint64_t counted;        /* bytes in the sum of the process */
+    struct bloom_writing writing;
+};
+
+/* Adds an object to the connection's list. NULL: no memory. */
+struct bloom_span *bloom_span_open(struct bloom_connection *connection, const char *schema,
+                                   const char *name);
+
+/* Gives a reference back. After the last one the object is off the list, and span is freed. */
+void bloom_span_close(struct bloom_span *span);
+
+/* The object has another name now. */
+int bloom_span_rename(struct bloom_span *span, const char *name);
+
+/* Asks whether the file is memdb. Call when the first cursor of an object opens. */
+void bloom_span_ask_file(struct bloom_span *span);
+
+/* Begins an operation: decides whether memory is usable, and ends a span that is over. */
+int bloom_span_start(struct bloom_span *span);
+
+/* Call when no cursor of the object is open any more. In autocommit mode, it frees the memory if
+ * all tables of the process together use more than the limit. */
+void bloom_span_rest(struct bloom_span *span);
+
+/* Ends the span: everything in memory is dropped, drafts, too. */
+void bloom_span_end(struct bloom_span *span);
+
+/* Returns true if what is read now may be kept. */
+bool bloom_span_may_keep(const struct bloom_span *span);
+
+/* Returns true if a kept row may be changed now without writing it. */
+bool bloom_span_may_draft(struct bloom_span *span);
+
+/* Writes all drafts. After an error those that are not written are still drafts. */
+int bloom_span_write(struct bloom_span *span);
+
+/* The methods of a transaction: see above. */
+void bloom_span_create(struct bloom_span *span);
+int bloom_span_begin(struct bloom_span *span);
+int bloom_span_savepoint(struct bloom_span *span, int depth);
+void bloom_span_release(struct bloom_span *span, int depth);
+void bloom_span_rollback_to(struct bloom_span *span, int depth);
+void bloom_span_commit(struct bloom_span *span);
+void bloom_span_rollback(struct bloom_span *span);
+
+#endif
