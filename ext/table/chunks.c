@@ -40,32 +40,92 @@ void bloom_chunks_close(struct bloom_chunks *chunks) {
     sqlite3_free(chunks->buffer);
 }
 
-/* Returns the reader, if it is open. While it moves, SQLite may roll back, and nobody else must
- * close it then. In SQLite 3.40 a host may put a memdb file in the place of the database while a
- * cursor is open, which ends the reader's own cursor. */
-static sqlite3_blob *take_reader(struct bloom_chunks *chunks) {
-    sqlite3_blob *reader = chunks->reader;
-    if (reader != NULL)
-        bloom_span_ask_file(chunks->span);
-    chunks->reader = NULL;
-    if (chunks->span->is_memory_file)
-        bloom_database_close_row(&reader, SQLITE_OK);
-    return reader;
+/* One way to read a row */
+
+/* How a row is read: a statement takes less time to begin than a handle, and more for each further
+ * row. A reader that is open is used. One is opened for a query that reads many rows, and for a row
+ * that takes long to copy. */
+enum access {
+    BY_STATEMENT,
+    BY_READER,
+    TO_CHANGE /* by a handle for writing, which stays at the row */
+};
+
+static enum access choose_access(struct bloom_chunks *chunks, uint32_t length) {
+    if (chunks->reader == NULL && length < BLOOM_LARGE_ROW_BYTES &&
+        (chunks->cursors == 0 || chunks->reads++ < BLOOM_READS_BEFORE_READER))
+        return BY_STATEMENT;
+    /* In SQLite 3.40 a host may put a memdb file in the place of the database while a cursor is
+     * open, which ends the reader's own cursor. */
+    bloom_span_ask_file(chunks->span);
+    return chunks->span->is_memory_file ? BY_STATEMENT : BY_READER;
+}
+
+/* A row that is being read. */
+struct reading {
+    struct bloom_database *database;
+    bool is_by_statement;
+    bool exists;
+    int length;            /* in bytes */
+    const uint8_t *stored; /* by the statement; NULL: it is not a BLOB */
+    sqlite3_blob *handle;
+};
+
+/* Begins to read a row. Unless access is BY_STATEMENT, *handle is moved to it, or opened. On
+ * SQLITE_OK end_reading must follow. */
+static int begin_reading(struct bloom_chunks *chunks, sqlite3_int64 id, enum access access,
+                         sqlite3_blob **handle, struct reading *reading) {
+    struct bloom_database *database = bloom_chunks_database(chunks);
+    sqlite3_stmt *statement;
+    *reading = (struct reading){.database = database, .is_by_statement = access == BY_STATEMENT};
+    if (reading->is_by_statement) {
+        const int code =
+            bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &reading->exists);
+        if (code == SQLITE_OK && reading->exists)
+            reading->stored = bloom_database_blob(statement, 0, &reading->length);
+        return code;
+    }
+    const int code = bloom_database_open_row(database, id, access == TO_CHANGE, handle);
+    reading->handle = *handle;
+    reading->exists = *handle != NULL;
+    reading->length = *handle != NULL ? sqlite3_blob_bytes(*handle) : 0;
+    return code;
+}
+
+static bool is_blob_of(const struct reading *reading, uint32_t length) {
+    return (uint32_t)reading->length == length &&
+           (reading->stored != NULL || reading->handle != NULL);
+}
+
+static int read_bytes(const struct reading *reading, uint8_t *row, uint32_t offset,
+                      uint32_t bytes) {
+    if (reading->stored != NULL)
+        memcpy(row + offset, reading->stored + offset, bytes);
+    if (reading->stored != NULL)
+        return SQLITE_OK;
+    const int code = sqlite3_blob_read(reading->handle, row + offset, (int)bytes, (int)offset);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(reading->database, code);
+}
+
+static int end_reading(const struct reading *reading, int code) {
+    return reading->is_by_statement ? bloom_database_end(reading->database, BLOOM_READ_ROW, code)
+                                    : code;
 }
 
 /* Row 0 */
 
-/* Opens row 0, or moves a handle to it, and reads it. */
-static int open_row_0(struct bloom_database *database, bool writes, sqlite3_blob **handle,
+static int read_row_0(struct bloom_chunks *chunks, enum access access, sqlite3_blob **handle,
                       uint8_t *row) {
-    int code = bloom_database_open_row(database, 0, writes, handle);
+    struct reading reading;
+    int code = begin_reading(chunks, 0, access, handle, &reading);
     if (code != SQLITE_OK)
         return code;
-    if (*handle == NULL || sqlite3_blob_bytes(*handle) != BLOOM_CONFIGURATION_BYTES)
-        code = bloom_database_damaged(database, "row 0 is not a BLOB of %d bytes",
+    if (is_blob_of(&reading, BLOOM_CONFIGURATION_BYTES))
+        code = read_bytes(&reading, row, 0, BLOOM_CONFIGURATION_BYTES);
+    else
+        code = bloom_database_damaged(reading.database, "row 0 is not a BLOB of %d bytes",
                                       BLOOM_CONFIGURATION_BYTES);
-    else if ((code = sqlite3_blob_read(*handle, row, BLOOM_CONFIGURATION_BYTES, 0)) != SQLITE_OK)
-        code = bloom_database_fail_sqlite(database, code);
+    code = end_reading(&reading, code);
     return code == SQLITE_OK ? code : bloom_database_close_row(handle, code);
 }
 
@@ -94,24 +154,22 @@ static int configure(struct bloom_chunks *chunks, const uint8_t row[BLOOM_CONFIG
     return SQLITE_OK;
 }
 
-/* The handle then moves on to the chunk. */
-int bloom_chunks_start(struct bloom_chunks *chunks, bool writes) {
+/* A handle then moves on to the chunk. While it moves, SQLite may roll back, and nobody else must
+ * close it then. */
+int bloom_chunks_start(struct bloom_chunks *chunks, bool changes) {
     struct bloom_span *span = chunks->span;
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     int code = bloom_span_start(span);
     if (code != SQLITE_OK || span->knows_row_0)
         return code;
-    sqlite3_blob *handle = writes ? NULL : take_reader(chunks);
-    code = open_row_0(&span->database, writes, &handle, row);
-    if (writes)
-        chunks->writer = handle;
-    else if (!span->is_memory_file)
-        chunks->reader = handle;
-    else
-        bloom_database_close_row(&handle, code);
-    if (code != SQLITE_OK)
-        return code;
-    if (chunks->revision == 0 || !bloom_configuration_same(row, chunks->row_0))
+    const enum access access =
+        changes ? TO_CHANGE : choose_access(chunks, BLOOM_CONFIGURATION_BYTES);
+    sqlite3_blob **place = changes ? &chunks->writer : &chunks->reader, *handle = *place;
+    *place = NULL;
+    code = read_row_0(chunks, access, &handle, row);
+    *place = handle;
+    if (code == SQLITE_OK &&
+        (chunks->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
         code = configure(chunks, row);
     if (code != SQLITE_OK)
         return code;
@@ -128,7 +186,7 @@ int bloom_chunks_write_rotation(struct bloom_chunks *chunks,
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
     sqlite3_blob *handle = chunks->writer;
     chunks->writer = NULL;
-    int code = open_row_0(database, true, &handle, row);
+    int code = read_row_0(chunks, TO_CHANGE, &handle, row);
     if (code != SQLITE_OK)
         return code;
     chunks->span->knows_row_0 = false;
@@ -227,72 +285,27 @@ static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *p
                                   id_of(chunks, place), row_bytes(place), found);
 }
 
-/* The row that a statement is at, in a column; NULL with an error when it is not a chunk's. */
-static int row_of(struct bloom_chunks *chunks, sqlite3_stmt *statement, int column,
-                  const struct bloom_place *place, const uint8_t **row) {
-    /* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
-    sqlite3_value *value = sqlite3_column_value(statement, column);
-    const bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
-    const int found = sqlite3_value_bytes(value);
-    *row = NULL;
-    if (is_blob && (uint32_t)found == row_bytes(place))
-        *row = sqlite3_value_blob(value);
-    return *row != NULL ? SQLITE_OK : wrong_length(chunks, place, found);
-}
-
-/* Opens the row of a chunk, or moves a handle to it; it is NULL when there is no row. */
-static int open_chunk(struct bloom_chunks *chunks, const struct bloom_place *place, bool writes,
-                      sqlite3_blob **handle) {
-    int code = bloom_database_open_row(bloom_chunks_database(chunks), id_of(chunks, place), writes,
-                                       handle);
-    if (code == SQLITE_OK && *handle != NULL &&
-        (uint32_t)sqlite3_blob_bytes(*handle) != row_bytes(place))
-        code = bloom_database_close_row(handle,
-                                        wrong_length(chunks, place, sqlite3_blob_bytes(*handle)));
-    return code;
-}
-
-/* One reader for all rows of chunks */
-
-enum access {
-    BY_STATEMENT,
-    BY_READER,
-    TO_CHANGE /* by the handle of a change */
-};
-
-/* Copies bytes of the row that a statement or a handle is at. */
-static int copy_bytes(struct bloom_chunks *chunks, const uint8_t *stored, sqlite3_blob *handle,
-                      uint8_t *row, uint32_t offset, uint32_t bytes) {
-    int code = SQLITE_OK;
-    if (stored != NULL)
-        memcpy(row + offset, stored + offset, bytes);
-    else
-        code = sqlite3_blob_read(handle, row + offset, (int)bytes, (int)offset);
-    return code == SQLITE_OK ? code
-                             : bloom_database_fail_sqlite(bloom_chunks_database(chunks), code);
-}
-
 /* Copies the row of a place into memory, if there is room and it will probably be used again.
- * Otherwise copies what is used of it into the buffer: head and blocks of the place, and for a
- * change what is between them, too, so that one call reads it and one call writes it. */
-static int copy_row(struct bloom_chunks *chunks, const uint8_t *stored, enum bloom_known known,
-                    enum access access, struct bloom_change *open) {
+ * Otherwise copies what is used of it into the buffer: head and blocks of the place, and of a short
+ * row what is between them, too, so that one call reads it. */
+static int copy_row(struct bloom_chunks *chunks, const struct reading *reading,
+                    enum bloom_known known, enum access access, struct bloom_change *open) {
     struct bloom_span *span = chunks->span;
     const struct bloom_place *place = &open->place;
+    const uint32_t end = place->offset + place->bytes;
     const bool is_used_again =
         known == BLOOM_SEEN ||
         (known == BLOOM_UNKNOWN && span->writing.has_changed && span->writing.was_dense);
     if (is_used_again && bloom_span_may_keep(span))
         open->kept = bloom_rows_reserve(&span->rows, id_of(chunks, place), row_bytes(place));
     open->row = open->kept != NULL ? open->kept->bytes : chunks->buffer;
-    const bool in_two = open->kept == NULL && access != TO_CHANGE;
-    const uint32_t end = place->offset + place->bytes;
-    int code = copy_bytes(chunks, stored, open->handle, open->row, 0,
-                          open->kept != NULL ? row_bytes(place)
-                          : in_two           ? BLOOM_CHUNK_HEAD_BYTES
-                                             : end);
-    if (code == SQLITE_OK && in_two)
-        code = copy_bytes(chunks, stored, open->handle, open->row, place->offset, place->bytes);
+    int code;
+    if (open->kept != NULL)
+        code = read_bytes(reading, open->row, 0, row_bytes(place));
+    else if (access == TO_CHANGE) /* one call will write it, too */
+        code = read_bytes(reading, open->row, 0, end);
+    else if ((code = read_bytes(reading, open->row, 0, BLOOM_CHUNK_HEAD_BYTES)) == SQLITE_OK)
+        code = read_bytes(reading, open->row, place->offset, place->bytes);
     if (code == SQLITE_OK)
         code = check_head(chunks, place, open->row);
     if (code == SQLITE_OK && open->kept != NULL)
@@ -308,30 +321,20 @@ static int copy_row(struct bloom_chunks *chunks, const uint8_t *stored, enum blo
  * open->row, which is NULL when there is no row, and open->kept. */
 static int read_row(struct bloom_chunks *chunks, enum bloom_known known, enum access access,
                     struct bloom_change *open) {
-    struct bloom_database *database = bloom_chunks_database(chunks);
     struct bloom_span *span = chunks->span;
     const sqlite3_int64 id = id_of(chunks, &open->place);
-    const uint8_t *stored = NULL;
-    sqlite3_stmt *statement;
-    bool exists;
-    int code;
+    struct reading reading;
     open->row = NULL;
     open->kept = NULL;
-    if (access == BY_STATEMENT) {
-        code = bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &exists);
-        if (code != SQLITE_OK)
-            return code;
-        if (exists)
-            code = row_of(chunks, statement, 0, &open->place, &stored);
-    } else {
-        code = open_chunk(chunks, &open->place, access == TO_CHANGE, &open->handle);
-        exists = open->handle != NULL;
-    }
-    if (code == SQLITE_OK && exists)
-        code = copy_row(chunks, stored, known, access, open);
-    if (access == BY_STATEMENT)
-        code = bloom_database_end(database, BLOOM_READ_ROW, code);
-    if (code == SQLITE_OK && !exists && bloom_span_may_keep(span))
+    int code = begin_reading(chunks, id, access, &open->handle, &reading);
+    if (code != SQLITE_OK)
+        return code;
+    if (reading.exists)
+        code = is_blob_of(&reading, row_bytes(&open->place))
+                   ? copy_row(chunks, &reading, known, access, open)
+                   : wrong_length(chunks, &open->place, reading.length);
+    code = end_reading(&reading, code);
+    if (code == SQLITE_OK && !reading.exists && bloom_span_may_keep(span))
         bloom_rows_note(&span->rows, id, false);
     return code;
 }
@@ -346,21 +349,12 @@ static enum bloom_known find_row(const struct bloom_chunks *chunks, const struct
 
 /* Reading */
 
-/* A reader that is open is used. Otherwise one is opened for a query that reads many rows, and for
- * rows that take long to copy. */
-static enum access choose_access(struct bloom_chunks *chunks, const struct bloom_place *place) {
-    if (chunks->reader == NULL && row_bytes(place) < BLOOM_LARGE_ROW_BYTES &&
-        (chunks->cursors == 0 || chunks->reads++ < BLOOM_READS_BEFORE_READER))
-        return BY_STATEMENT;
-    bloom_span_ask_file(chunks->span);
-    return chunks->span->is_memory_file ? BY_STATEMENT : BY_READER;
-}
-
 /* Reads a row that is not in memory. */
 static int read_stored(struct bloom_chunks *chunks, const struct bloom_place *place,
                        enum bloom_known known, const uint8_t **row) {
-    const enum access access = choose_access(chunks, place);
-    struct bloom_change open = {.place = *place, .handle = take_reader(chunks)};
+    const enum access access = choose_access(chunks, row_bytes(place));
+    struct bloom_change open = {.place = *place, .handle = chunks->reader};
+    chunks->reader = NULL; /* see bloom_chunks_start */
     int code = read_row(chunks, known, access, &open);
     if (code != SQLITE_OK)
         bloom_database_close_row(&open.handle, code);
@@ -408,7 +402,8 @@ static int open_row(struct bloom_chunks *chunks, struct bloom_change *change) {
     if (code == SQLITE_OK && known != BLOOM_KEPT)
         code = read_row(chunks, known, TO_CHANGE, change);
     else if (code == SQLITE_OK && !may_draft)
-        code = open_chunk(chunks, &change->place, true, &change->handle);
+        code = bloom_database_open_row(bloom_chunks_database(chunks), id_of(chunks, &change->place),
+                                       true, &change->handle);
     if (code != SQLITE_OK)
         return code;
     if (known == BLOOM_KEPT && (may_draft || change->handle != NULL)) {
@@ -500,12 +495,13 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
                      void *argument) {
     const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
     struct bloom_place place;
-    const uint8_t *row;
+    int length;
     int code = find_chunk(chunks, id, &place);
-    if (code == SQLITE_OK)
-        code = row_of(chunks, statement, 1, &place, &row);
     if (code != SQLITE_OK)
         return code;
+    const uint8_t *row = bloom_database_blob(statement, 1, &length);
+    if (row == NULL || (uint32_t)length != row_bytes(&place))
+        return wrong_length(chunks, &place, length);
     code = check_head(chunks, &place, row);
     const struct bloom_head head = load_head(row);
     return code != SQLITE_OK || is_stale(&head, &place)

@@ -57,8 +57,9 @@ static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
 /* Call first in each operation. Decides whether memory is usable, and reads row 0 unless it is
- * known. If that is of another table than before, the revision rises. */
-int bloom_chunks_start(struct bloom_chunks *chunks, bool writes);
+ * known. If that is of another table than before, the revision rises. With `changes`, a change of a
+ * chunk probably follows, so a handle for writing is used. */
+int bloom_chunks_start(struct bloom_chunks *chunks, bool changes);
 
 /* Call last in each operation, after an error, too. Unless a cursor is open, closes the reader and
  * lets the span rest. */

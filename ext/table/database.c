@@ -207,6 +207,14 @@ int bloom_database_start(struct bloom_database *database, enum bloom_statement w
     return code == SQLITE_OK ? take_step(database, which, row) : code;
 }
 
+/* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
+const uint8_t *bloom_database_blob(sqlite3_stmt *statement, int column, int *length) {
+    sqlite3_value *value = sqlite3_column_value(statement, column);
+    const bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
+    *length = sqlite3_value_bytes(value);
+    return is_blob ? sqlite3_value_blob(value) : NULL;
+}
+
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code) {
     const int ended = sqlite3_reset(database->statements[which]);
     if (--database->running == 0)

@@ -97,6 +97,10 @@ int bloom_database_start(struct bloom_database *database, enum bloom_statement w
                          sqlite3_int64 first, sqlite3_int64 second, sqlite3_stmt **statement,
                          bool *row);
 
+/* Returns the BLOB in a column of the row that a statement is at, valid until it is stepped on, or
+ * NULL if the value is not a BLOB. *length is its bytes. */
+const uint8_t *bloom_database_blob(sqlite3_stmt *statement, int column, int *length);
+
 /* Ends the statement. Returns its error if it has failed, otherwise code, which is the caller's. */
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code);
 

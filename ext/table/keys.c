@@ -89,10 +89,10 @@ static int add_to_block(struct bloom_chunks *chunks, const uint64_t *words, bool
 }
 
 int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool again,
-                   bool *expects_new, bool *found) {
+                   bool *expects_change, bool *found) {
     struct bloom_change change = bloom_change_begin(chunks);
     const bool counts = again && bloom_chunks_growth(chunks)->layout->blocks->remove != NULL;
-    const bool looks = !counts && !*expects_new;
+    const bool looks = !counts && !*expects_change;
     int code = SQLITE_OK;
     *found = false;
     if (!again)
@@ -104,7 +104,7 @@ int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool agai
         if (code == SQLITE_OK && (!*found || counts))
             code = add_to_block(chunks, words, !*found, &change);
     }
-    *expects_new = code == SQLITE_OK && !*found;
+    *expects_change = code == SQLITE_OK && (!*found || counts);
     return bloom_change_close(&change, code);
 }
 

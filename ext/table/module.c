@@ -40,7 +40,7 @@ struct table {
     struct bloom_connection *connection;
     struct bloom_span *span;
     struct bloom_chunks chunks;
-    bool expects_new; /* see bloom_keys_add */
+    bool expects_change; /* see bloom_keys_add */
     /* The last cursor closed: most statements open just one, a thousand times over. */
     struct cursor *spare;
 };
@@ -231,9 +231,9 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
 }
 
 /* Begins an operation. After an error, too, bloom_chunks_finish must follow. */
-static int enter(struct table *table, bool writes) {
+static int enter(struct table *table, bool changes) {
     int code = bloom_database_enter(database_of(table));
-    return code == SQLITE_OK ? bloom_chunks_start(&table->chunks, writes) : code;
+    return code == SQLITE_OK ? bloom_chunks_start(&table->chunks, changes) : code;
 }
 
 /* A cursor ends as one of an ordinary table does when the table that it reads is gone, or is another
@@ -255,14 +255,15 @@ static int enter_cursor(struct cursor *cursor) {
 
 /* The constraints that a plan can use. */
 struct request {
-    int key;         /* index of the constraint key = ?, or -1 */
-    int match;       /* index of the constraint key MATCH ?, or -1 */
-    bool by_command; /* the column named after the table is compared, */
-    bool by_others;  /* and info or filter are: seen(?, ?) makes both */
+    int key;               /* index of the constraint key = ?, or -1 */
+    int match;             /* index of the constraint key MATCH ?, or -1 */
+    bool by_command;       /* the column named after the table is compared, */
+    bool by_others;        /* and info or filter are: seen(?, ?) makes both */
+    const char *collation; /* of a comparison with the key, if it is not BINARY; or NULL */
 };
 
-static struct request read_request(const sqlite3_index_info *info) {
-    struct request request = {-1, -1, false, false};
+static struct request read_request(sqlite3_index_info *info) {
+    struct request request = {.key = -1, .match = -1};
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
         if (constraint->op == SQLITE_INDEX_CONSTRAINT_MATCH && constraint->usable &&
@@ -275,6 +276,9 @@ static struct request read_request(const sqlite3_index_info *info) {
         request.by_others = request.by_others || constraint->iColumn > COLUMN_COMMAND;
         if (constraint->iColumn != COLUMN_KEY && constraint->iColumn != COLUMN_COMMAND)
             continue;
+        const char *collation = sqlite3_vtab_collation(info, i);
+        if (sqlite3_stricmp(collation, "BINARY") != 0)
+            request.collation = collation;
         if (constraint->usable && request.key < 0) /* else it waits for another table */
             request.key = i;
     }
@@ -290,7 +294,13 @@ static struct request read_request(const sqlite3_index_info *info) {
 static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     static const double CHECK_COST = 100, FAILURE_COST = 1e99;
     struct request request = read_request(info);
-    (void)base;
+    /* Keys are known by their bytes, so that keys which the collation takes for equal would be
+     * missed. */
+    if (request.collation != NULL)
+        return table_error(table_of(base),
+                           "key is compared with COLLATE %s, but a filter knows only the bytes of "
+                           "keys. Write key on the left, or lower(x) on both sides",
+                           request.collation);
     info->estimatedRows = 1;
     info->estimatedCost = FAILURE_COST;
     if (request.by_command && request.by_others) {
@@ -477,8 +487,8 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     default:
         break;
     }
-    int code =
-        report(table, bloom_keys_add(&table->chunks, words, !ignore, &table->expects_new, &found));
+    int code = report(
+        table, bloom_keys_add(&table->chunks, words, !ignore, &table->expects_change, &found));
     return code == SQLITE_OK && found && ignore ? SQLITE_CONSTRAINT : code;
 }
 
@@ -581,7 +591,7 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
      * table away. */
     if (table->span->writing.transaction == BLOOM_OUTSIDE)
         return SQLITE_ABORT_ROLLBACK;
-    int code = enter(table, true);
+    int code = enter(table, count == 1 || table->expects_change);
     if (code == SQLITE_OK && revision != 0 && revision != table->chunks.revision)
         code = SQLITE_ABORT_ROLLBACK;
     if (code != SQLITE_OK)

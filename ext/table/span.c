@@ -96,7 +96,7 @@ static void drop_rows(struct bloom_span *span) {
 static void judge_density(struct bloom_span *span) {
     struct bloom_writing *writing = &span->writing;
     if (writing->changes > 0)
-        writing->was_dense = writing->changes > 2 * span->rows.used;
+        writing->was_dense = 2 * writing->changes > 3 * span->rows.used;
     writing->changes = 0;
 }
 
@@ -111,13 +111,13 @@ static void drop_clean(struct bloom_span *span) {
     bloom_rows_drop_clean(&span->rows);
 }
 
-/* When idle memory is freed, too, the next operation asks whether cache_size allows more. */
+/* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
 void bloom_span_rest(struct bloom_span *span) {
     if (span->writing.transaction != BLOOM_OUTSIDE || span->rows.bytes == span->counted ||
         !sqlite3_get_autocommit(span->database.connection) || count_bytes(span) <= span->rows.limit)
         return;
     drop_rows(span);
-    span->rows.is_full = true;
+    span->rows.is_full = !span->has_asked;
 }
 
 static void ask_limit(struct bloom_span *span) {

@@ -86,10 +86,10 @@ enum bloom_transaction {
 /* What is known of the write transaction. Outside, only was_dense counts. */
 struct bloom_writing {
     enum bloom_transaction transaction;
-    bool was_dense;      /* of the last ones, more than twice as many keys as rows were changed */
-    uint64_t changes;    /* of keys, since that was judged */
-    bool has_changed;    /* a row since the last savepoint, so that the table is locked */
-    bool is_alone;       /* no other statement writes, asked since the last savepoint */
+    bool was_dense;   /* of the last ones, more than 1.5 times as many keys as rows were changed */
+    uint64_t changes; /* of keys, since that was judged */
+    bool has_changed; /* a row since the last savepoint, so that the table is locked */
+    bool is_alone;    /* no other statement writes, asked since the last savepoint */
     int foreign_changes; /* of rows, by others, up to the last savepoint */
     int depth;           /* of the savepoint at which all was written; -1: when it began */
 };

@@ -384,6 +384,7 @@ class Memory(CacheTest):
             count_found(connection, 1, 1, f"t{table}")
         before = used() - self.status(connection, "USED")
         for megabytes in (32, 40):
+            rows(connection, f"PRAGMA user_version = {megabytes}")  # it is asked in each span
             rows(connection, f"PRAGMA cache_size = {-1024 * megabytes if megabytes > 32 else 4}")
             for table in range(100):
                 for _ in range(3):
