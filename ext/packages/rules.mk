@@ -91,15 +91,17 @@ $(PACKAGES)/debian/built: $(SOURCES) $(HEADERS) $(RELEASE_FILES) Makefile README
 
 # The recipes and the list are part of the page.
 $(PACKAGES)/web/built: $(AMALGAMATION) \
-    $(wildcard ext/packages/web/* ext/packages/web/*/* sql/*.sql sql/data/*)
+    $(wildcard ext/packages/web/* ext/packages/web/*/* sql/*.sql sql/data/*) sql/README.md \
+    ext/packages/sql_recipes.py
 	$(PYTHON) ext/packages/web/build.py
 	@touch $@
 
 # The site has that page if it can be built here.
 SITE_SOURCES = $(shell find . -path './[b.]*' -prune -o \( -name '*.md' -o -name '*.svg' -o \
     -path './sql/*.*' \) -print)
-$(PACKAGES)/site/built: $(PACKAGE_TOOLS_READY) $(RELEASE_FILES) $(wildcard ext/packages/site/*) \
-    $(SITE_SOURCES) $(if $(shell command -v emcc && command -v npm),$(PACKAGES)/web/built)
+$(PACKAGES)/site/built: $(PACKAGE_TOOLS_READY) $(RELEASE_FILES) ext/packages/sql_recipes.py \
+    $(wildcard ext/packages/site/*) $(SITE_SOURCES) \
+    $(if $(shell command -v emcc && command -v npm),$(PACKAGES)/web/built)
 	$(PACKAGE_PYTHON) ext/packages/site/build.py
 	@touch $@
 
