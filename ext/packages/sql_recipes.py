@@ -8,6 +8,8 @@ import release
 
 SQL = release.TOP / "sql"
 GROUP = re.compile(r"^## (.*)\n((?:(?!## ).*\n)*)", re.MULTILINE)
+# Words whose spelling is another one than in the name of a file.
+NAMES = {"pihole": "Pi-hole", "urls": "URLs", "guava": "Guava"}
 ROW = re.compile(r"^\| ([^|]*) \| ([^|]*) \| \[\w+\.sql\]\((\w+)\.sql\) \|", re.MULTILINE)
 
 
@@ -30,10 +32,17 @@ def needs_no_program(sql):
     return re.search(r"^\.(import|shell)", sql, re.MULTILINE) is None
 
 
-def opening(sql):
-    """The comment that opens a recipe: its first sentence, and the rest without how to run it."""
-    comment = " ".join(line.removeprefix("--").strip()
-                       for line in re.match(r"(--.*\n)+", sql)[0].splitlines())
+def title(name):
+    words = " ".join(NAMES.get(word, word) for word in name.split("_"))
+    return words[0].upper() + words[1:]
+
+
+def parts(name):
+    """The first sentence of the comment that opens a recipe, the rest of that comment without how
+    to run it, and what follows it.
+    """
+    lines, code = re.match(r"((?:--[^\n]*\n)+)(.*)", text(name), re.DOTALL).groups()
+    comment = " ".join(line.removeprefix("--").strip() for line in lines.splitlines())
     comment = comment.partition(" From the top folder:")[0]
     first = re.match(r".*?[.?!](?= |$)", comment)[0]
-    return first, comment[len(first):].strip()
+    return first, comment[len(first):].strip(), code

@@ -121,7 +121,7 @@ def joined(*texts):
 
 
 def page():
-    recipes = [{"name": name, "group": group, "title": sql_recipes.opening(sql)[0], "sql": sql}
+    recipes = [{"name": name, "group": group, "title": sql_recipes.parts(name)[0], "sql": sql}
                for group, rows in sql_recipes.groups().items() for name in rows
                if sql_recipes.needs_no_program(sql := sql_recipes.text(name))]
     data = {f"sql/data/{path.name}": packed(path.read_bytes())
