@@ -94,7 +94,7 @@ def search_head(name, configuration):
 
 
 def with_recipes(configuration):
-    """Their pages, by group, below the page that lists them. The last group is for few."""
+    """Their pages, by group, below those that list and explain them. The last group is for few."""
     entries, groups = "", sql_recipes.groups()
     for group, rows in groups.items():
         entries += f"      - {group}:\n"
@@ -102,8 +102,8 @@ def with_recipes(configuration):
             rare = head(boost=RARE_BOOST) if group == list(groups)[-1] else ""
             write(f"sql/{name}.sql.md", rare + recipe_page(name, have, want))
             entries += f"          - {sql_recipes.title(name)}: sql/{name}.sql.md\n"
-    listed = "      - By job: sql/README.md\n"
-    return configuration.replace(listed, listed + entries)
+    explained = "      - What just happened?: sql/EXPLAINED.md\n"
+    return configuration.replace(explained, explained + entries)
 
 
 def write_page_to_try():
