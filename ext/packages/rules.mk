@@ -16,6 +16,7 @@
 #: make recipes        the recipes for conda and Conan
 #: make page           SQLite with bloom as WebAssembly, and the page to try it
 #: make site           the pages as a site with search; the page to try it is a tab if it is built
+#: make screenshot     the picture of that page, which README shows (needs Chromium)
 #: make drivers        what the tests of packages and hosts need of PyPI and npm, once
 #: make hosts          loads the packages in other languages that are installed here
 
@@ -118,6 +119,8 @@ recipes: need-recipes $(PACKAGES)/recipes/built
 page: need-page $(PACKAGES)/web/built
 site: need-site $(PACKAGES)/site/built
 drivers: $(DRIVERS)
+screenshot: page drivers
+	$(PYTHON) tests/packages/screenshot.py
 
 need-%:
 	@$(PYTHON) ext/packages/packages.py need $*
@@ -130,5 +133,5 @@ hosts: $(LIBRARY) drivers
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
 
-.PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page site drivers
+.PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page site drivers screenshot
 .PHONY: packages hosts

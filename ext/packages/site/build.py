@@ -23,6 +23,7 @@ OUTPUT = release.BUILD / "site"
 SOURCE = OUTPUT / "source"
 PAGE = release.BUILD / "web/index.html"  # to try it, if it is built
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+TO_TRY = re.compile(r"\]\([\w/]*README\.md#the-page-to-try-it\)")
 SHOWN = (".md", ".svg", ".png")
 LANGUAGES = {".sh": "sh", ".sql": "sql", ".py": "python", ".c": "c", ".h": "c", ".ini": "ini"}
 # What counts how much in the search, beside a page for all users.
@@ -87,6 +88,8 @@ def page(name):
 
 def search_head(name, configuration):
     """The head of a page for the search, by its tab."""
+    if name == "README.md":
+        return head(boost=RARE_BOOST)  # it names everything, and explains little
     place, inside = configuration.find(f": {name}\n"), configuration.index("  - Inside:\n")
     if place < 0:
         return head(exclude=True)
@@ -139,6 +142,9 @@ def main():
                              (HERE / "favicon.svg").read_text(encoding="utf-8")))
     if PAGE.exists():
         write("try.html", "")  # until the tabs are there
+        for name in ("README.md", "ext/packages/README.md"):
+            there = os.path.relpath(SOURCE / "try.html", (SOURCE / name).parent)
+            write(name, TO_TRY.sub(f"]({there})", (SOURCE / name).read_text(encoding="utf-8")))
         everything = everything.replace("\nnav:\n", "\nnav:\n  - Try it: try.html\n")
     (OUTPUT / "mkdocs.yml").write_text(everything, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict",
