@@ -138,8 +138,10 @@ uninstall:
 	rm -rf "$(DESTDIR)$(CMAKE_PACKAGE)"
 
 # URLS, VISITS and SQLITE3 reach the script through the environment, so that a path may hold any
-# character.
+# character. In small letters they would not, and the demo would be that of the list of ours.
 demo: $(LIBRARY)
+	$(foreach name,urls visits sqlite3,$(if $(filter command,$(origin $(name))),$(error \
+	    demo: write $(name)= in capitals, for example make demo URLS=hosts.txt VISITS=History)))
 	@sh sql/demo.sh
 
 help:

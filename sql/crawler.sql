@@ -14,17 +14,6 @@
 CREATE TABLE queue(id INTEGER PRIMARY KEY, url TEXT NOT NULL);
 CREATE VIRTUAL TABLE met USING bloom(capacity=10000, fpr=0.001);
 
--- The web, made up: 20,000 pages with three links each, in three spellings. Every page can be
--- reached from page 0.
-CREATE TABLE links(source TEXT, target TEXT);
-INSERT INTO links
-  SELECT printf('site.example/page/%d', value), printf(spelling, (value * 7 + n) % 20000)
-    FROM generate_series(0, 19999),
-         (SELECT 1 AS n, 'http://site.example/page/%d' AS spelling
-          UNION ALL SELECT 2, 'HTTPS://Site.example:443/a/../page/%d'
-          UNION ALL SELECT 3, '//site%%2eexample/page/%d#top');
-CREATE INDEX links_source ON links(source);
-
 -- A URL is queued unless it was met before, in any spelling. bloom_url returns NULL for mailto: and
 -- the like.
 CREATE VIEW found AS SELECT target AS url FROM links;
@@ -47,6 +36,17 @@ CREATE VIEW state AS
     FROM queue) AS queued,
          (SELECT json_extract(info, '$.count') FROM met) AS "met, about",
          (SELECT json_array_length(info, '$.layers') FROM met) AS layers;
+
+-- The web, made up: 20,000 pages with three links each, in three spellings. Every page can be
+-- reached from page 0.
+CREATE TABLE links(source TEXT, target TEXT);
+INSERT INTO links
+  SELECT printf('site.example/page/%d', value), printf(spelling, (value * 7 + n) % 20000)
+    FROM generate_series(0, 19999),
+         (SELECT 1 AS n, 'http://site.example/page/%d' AS spelling
+          UNION ALL SELECT 2, 'HTTPS://Site.example:443/a/../page/%d'
+          UNION ALL SELECT 3, '//site%%2eexample/page/%d#top');
+CREATE INDEX links_source ON links(source);
 
 INSERT INTO found VALUES ('http://site.example/page/0');
 INSERT INTO visited(step) VALUES (1);

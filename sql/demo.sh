@@ -11,9 +11,12 @@
 # entry covers is printed, with the entry and the list. The browser may be running, because a copy
 # of its file is read.
 #
+# At the end are the entries and sites with most visits.
+#
 # VISITS can also be a number, and is 1,000,000 by default. Then visits in every spelling are made
 # up by visits.awk, which knows nothing of the extension and records which of them go to an entry.
-# The report compares size and time with those of an exact index, and counts false positives.
+# Some visits are shown. The report compares size and time with those of an exact index, and counts
+# false positives.
 #
 #   make demo SQLITE3=path          another sqlite3 shell
 #
@@ -50,6 +53,11 @@ hint='Name a history or a text file with VISITS=path, or a number of visits to m
 case $visits in
 *[!0-9]*)
     history=$(whole "$visits")
+    case $visits in
+    *://*)
+        fail "'$visits' is an address. Download it first: curl -Lo visits.txt '$visits'. Then" \
+            "VISITS=visits.txt" ;;
+    esac
     if [ ! -e "$history" ]; then # no shell expands what follows VISITS=
         IFS=
         # shellcheck disable=SC2086 # a pattern
@@ -96,6 +104,11 @@ fi
 # like entries, so their number is compared with what cannot be read.
 lists='CREATE TABLE lists(name TEXT, path TEXT);'
 add_list() {
+    case $1 in
+    *://*)
+        fail "'$1' is an address. Download it first: curl -Lo list.txt '$1'. Then" \
+            "URLS=list.txt" ;;
+    esac
     list=$(whole "$1")
     [ -e "$list" ] || fail "there is no file '$1'. Name a list with URLS=path"
     [ ! -d "$list" ] || fail "'$1' is a folder. Name a list with URLS=path"
@@ -141,7 +154,7 @@ for list; do add_list "$list"; done
 cd -- "$top"
 
 # What both reports begin with: the lists, their entries and the filter.
-report_lists() {
+read_lists() {
     cat <<SQL
 .bail on
 .load ./bloom
@@ -188,11 +201,11 @@ INSERT INTO report
     FROM filters;
 $(sql_step '')
 SELECT 'The list: ' || name FROM lists ORDER BY rowid;
-SELECT * FROM lines_of_report;
-DELETE FROM report;
-.print
 SQL
 }
+count_lists='SELECT * FROM lines_of_report;
+DELETE FROM report;
+.print'
 
 # Puts the visits for which a condition holds into a table, in ten parts.
 scan() { # TABLE, COLUMNS, WORDS, CONDITION
@@ -268,8 +281,9 @@ if [ -n "$history" ]; then
         copy=:memory:
     fi
     {
-        report_lists
+        read_lists
         cat <<SQL
+$count_lists
 $(sql_step "Reading the visits")
 ATTACH '$copy' AS history;
 CREATE TABLE visits(url TEXT, visits INTEGER, last REAL);
@@ -305,6 +319,16 @@ SELECT printf('%s of %,d %s went to an entry. The filter flagged %,d, and the li
               CASE found WHEN 0 THEN 'None' ELSE printf('%,d', found) END, visits, unit, suspects,
               found)
   FROM sums;
+CREATE TABLE summary AS
+  SELECT sum(visits) AS visits, count(*) AS addresses, entry, list,
+         substr(bloom_url(url), 1, instr(bloom_url(url), '/') - 1) AS site
+    FROM hits JOIN found USING (id) GROUP BY list, entry, site
+   ORDER BY sum(visits) DESC, list, entry, site;
+SELECT char(10) || 'By entry and site:' FROM summary LIMIT 1;
+SELECT printf('  %,6d %-7s %s  by %s  (%s)', visits,
+              '$unit' || CASE visits WHEN 1 THEN '' ELSE 's' END, site, entry, list)
+  FROM summary ORDER BY rowid LIMIT 20;
+SELECT printf('  and %,d more', count(*) - 20) FROM summary HAVING count(*) > 20;
 SQL
     } >"$work/sql"
     run <"$work/sql"
@@ -331,7 +355,7 @@ LC_ALL=C awk -f sql/visits.awk -v "harmless=$((visits - visits / 20))" \
 import_path=$(printf '%s' "$work/visits" | sed 's/[\\"]/\\&/g')
 
 {
-    report_lists
+    read_lists
     cat <<SQL
 $(sql_step 'Building the index')
 -- The exact index is in a database of its own, so that its pages can be counted.
@@ -385,6 +409,35 @@ CREATE TABLE pages AS
 CREATE VIEW times AS
   SELECT step, CASE WHEN ms < 1 THEN '< 1' ELSE printf('%,d', ms) END AS ms
     FROM (SELECT step, CAST(round((stop - start) * 86400000) AS INTEGER) AS ms FROM clock);
+
+-- Some visits, in letters that any terminal shows: three that were found, in different spellings,
+-- and one to a look-alike.
+CREATE TABLE spellings(words, pattern);
+INSERT INTO spellings VALUES ('with backslashes', 'http:\\\\[a-z]*'),
+  ('in capitals', 'HTTP://[A-Z]*'), ('after a user name', 'http*://*@[a-z]*'),
+  ('in numbers', 'http://0x*'), ('with %2e', '*%2e*'), ('otherwise', '*');
+CREATE INDEX lines_key ON lines(key COLLATE NOCASE);
+CREATE TABLE shown AS
+  SELECT words, url, list, entry, min(u.rank)
+    FROM (SELECT words, min(true_hits.rowid), url FROM spellings JOIN true_hits
+             ON url GLOB pattern AND length(url) < 80 AND url NOT GLOB '*[^!-~]*' AND listed = 1
+              AND url NOT IN (SELECT entry FROM lines)
+           GROUP BY spellings.rowid ORDER BY spellings.rowid LIMIT 3),
+         bloom_url_keys(url) AS u JOIN lines ON lines.key = u.key COLLATE NOCASE
+   GROUP BY url;
+$(sql_step '')
+.print
+SELECT 'Some visits that went to an entry. The list spells each of them in another way:'
+ WHERE EXISTS (SELECT 1 FROM shown);
+SELECT printf('  %-18s %s', words || ':', url) || char(10) ||
+       printf('  %-18s %s  (%s)', '', entry, list) FROM shown ORDER BY rowid;
+SELECT char(10) || 'This one did not, because www.example is on no list. The name that is on' ||
+       ' one is only in its query:' || char(10) || printf('  %-18s %s', 'look-alike:', url)
+  FROM visits
+ WHERE listed = 0 AND url GLOB 'https://www.example/[?]to=http://[a-z]*' AND length(url) < 80
+   AND url NOT IN (SELECT url FROM exact_hits) LIMIT 1;
+.print
+$count_lists
 INSERT INTO report SELECT 'visits', printf('%,d', visits), 'visits' FROM figures;
 INSERT INTO report SELECT 'keys of a visit, on average', printf('%.2f', 1.0 * visit_keys / visits),
   'keys' FROM figures;

@@ -13,15 +13,6 @@
 -- begins, the first one is forgotten.
 CREATE VIRTUAL TABLE visited USING bloom(capacity=600, fpr=0.01, generations=7);
 
--- The web, made up: 2,000 pages with three links each, in three spellings.
-CREATE TABLE links(source TEXT, target TEXT);
-INSERT INTO links
-  SELECT printf('http://site.example/page/%d', value), printf(spelling, (value * 7 + n) % 2000)
-    FROM generate_series(0, 1999),
-         (SELECT 1 AS n, 'http://site.example/page/%d' AS spelling
-          UNION ALL SELECT 2, 'HTTPS://Site.example:443/a/../page/%d'
-          UNION ALL SELECT 3, '//site%%2eexample/page/%d#top');
-
 -- A day has room for 600 visits. Each link that was found is tried, and its page is visited unless
 -- it was visited in the last seven days.
 CREATE TABLE today(day INTEGER, visits INTEGER);
@@ -41,6 +32,15 @@ CREATE TRIGGER day AFTER INSERT ON days BEGIN
   INSERT INTO visited(visited) VALUES ('rotate');
   INSERT INTO tries SELECT target FROM links ORDER BY rowid;
 END;
+
+-- The web, made up: 2,000 pages with three links each, in three spellings.
+CREATE TABLE links(source TEXT, target TEXT);
+INSERT INTO links
+  SELECT printf('http://site.example/page/%d', value), printf(spelling, (value * 7 + n) % 2000)
+    FROM generate_series(0, 1999),
+         (SELECT 1 AS n, 'http://site.example/page/%d' AS spelling
+          UNION ALL SELECT 2, 'HTTPS://Site.example:443/a/../page/%d'
+          UNION ALL SELECT 3, '//site%%2eexample/page/%d#top');
 
 -- Three weeks, one transaction a day.
 INSERT INTO days VALUES (1);

@@ -8,16 +8,11 @@
 .load ./bloom
 .mode column
 
--- Rows are only added here, and the whole row is the key. 20,000 notes are in both databases, and
--- some only in one.
+-- Rows are only added here, and the whole row is the key.
 ATTACH ':memory:' AS berlin;
 ATTACH ':memory:' AS lisbon;
 CREATE TABLE berlin.notes(id TEXT PRIMARY KEY, text TEXT);
 CREATE TABLE lisbon.notes(id TEXT PRIMARY KEY, text TEXT);
-INSERT INTO berlin.notes SELECT 'both-' || value, 'Note ' || value FROM generate_series(1, 20000);
-INSERT INTO lisbon.notes SELECT * FROM berlin.notes;
-INSERT INTO berlin.notes SELECT 'berlin-' || value, 'Note ' || value FROM generate_series(1, 2000);
-INSERT INTO lisbon.notes SELECT 'lisbon-' || value, 'Note ' || value FROM generate_series(1, 3000);
 
 -- The number of the round is part of every key, so that the next round finds what one round hides.
 -- (A filter of another size would not be enough, because it makes many of the same mistakes again.)
@@ -52,6 +47,12 @@ CREATE TEMP VIEW state AS
                  = (SELECT sha3(group_concat(key)) FROM (SELECT key FROM in_lisbon ORDER BY key))
               THEN 'yes' ELSE 'no' END AS "hashes agree"
     FROM round;
+
+-- Made up: 20,000 notes are in both databases, and some only in one.
+INSERT INTO berlin.notes SELECT 'both-' || value, 'Note ' || value FROM generate_series(1, 20000);
+INSERT INTO lisbon.notes SELECT * FROM berlin.notes;
+INSERT INTO berlin.notes SELECT 'berlin-' || value, 'Note ' || value FROM generate_series(1, 2000);
+INSERT INTO lisbon.notes SELECT 'lisbon-' || value, 'Note ' || value FROM generate_series(1, 3000);
 
 -- Round 1. The coalesce is for a side without rows.
 UPDATE round SET number = 1;

@@ -16,6 +16,7 @@
 #: make recipes        the recipes for conda and Conan
 #: make page           SQLite with bloom as WebAssembly, and the page to try it
 #: make site           the pages as a site with search; the page to try it is a tab if it is built
+#: make screenshot     the picture of that page, which README shows (needs Chromium)
 #: make drivers        what the tests of packages and hosts need of PyPI and npm, once
 #: make hosts          loads the packages in other languages that are installed here
 
@@ -91,15 +92,17 @@ $(PACKAGES)/debian/built: $(SOURCES) $(HEADERS) $(RELEASE_FILES) Makefile README
 
 # The recipes and the list are part of the page.
 $(PACKAGES)/web/built: $(AMALGAMATION) \
-    $(wildcard ext/packages/web/* ext/packages/web/*/* sql/*.sql sql/data/*)
+    $(wildcard ext/packages/web/* ext/packages/web/*/* sql/*.sql sql/data/*) sql/README.md \
+    ext/packages/sql_recipes.py
 	$(PYTHON) ext/packages/web/build.py
 	@touch $@
 
 # The site has that page if it can be built here.
 SITE_SOURCES = $(shell find . -path './[b.]*' -prune -o \( -name '*.md' -o -name '*.svg' -o \
     -path './sql/*.*' \) -print)
-$(PACKAGES)/site/built: $(PACKAGE_TOOLS_READY) $(RELEASE_FILES) $(wildcard ext/packages/site/*) \
-    $(SITE_SOURCES) $(if $(shell command -v emcc && command -v npm),$(PACKAGES)/web/built)
+$(PACKAGES)/site/built: $(PACKAGE_TOOLS_READY) $(RELEASE_FILES) ext/packages/sql_recipes.py \
+    $(wildcard ext/packages/site/*) $(SITE_SOURCES) \
+    $(if $(shell command -v emcc && command -v npm),$(PACKAGES)/web/built)
 	$(PACKAGE_PYTHON) ext/packages/site/build.py
 	@touch $@
 
@@ -116,6 +119,8 @@ recipes: need-recipes $(PACKAGES)/recipes/built
 page: need-page $(PACKAGES)/web/built
 site: need-site $(PACKAGES)/site/built
 drivers: $(DRIVERS)
+screenshot: page drivers
+	$(PYTHON) tests/packages/screenshot.py
 
 need-%:
 	@$(PYTHON) ext/packages/packages.py need $*
@@ -128,5 +133,5 @@ hosts: $(LIBRARY) drivers
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
 
-.PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page site drivers
+.PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page site drivers screenshot
 .PHONY: packages hosts

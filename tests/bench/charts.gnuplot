@@ -70,32 +70,6 @@ plot "space.csv" using 1:6 skip 1 with lines linestyle 4 title "counting", \
      "" using 1:3 skip 1 with lines linestyle 2 title "classic", \
      "" using 1:4 skip 1 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"
 
-set output "figures.svg"
-set terminal svg size 780,260 font "sans-serif,13" background "#ffffff"
-set label "What a filter takes, in percent of what it replaces. Shorter is better." \
-    at screen 0.01, 0.94
-unset logscale
-set key off
-unset grid
-unset border
-unset xlabel
-unset ylabel
-unset xtics
-set autoscale
-set xrange [0:100]
-set yrange [4.6:-0.6]
-set ytics scale 0
-set format y "%s"
-unset title
-set lmargin 37
-set tmargin 2.5
-set bmargin 1
-set style fill solid 1 noborder
-plot "figures.csv" using (0):0:(0):(100):($0+0.1):($0+0.35):ytic(1) skip 1 \
-         with boxxyerror linecolor "#dddddd", \
-     "" using (0):0:(0):2:($0+0.1):($0+0.35) skip 1 with boxxyerror linecolor "#2f7fe0", \
-     "" using (0):($0-0.15):(sprintf("%g %%: %s", $2, strcol(3))) skip 1 with labels left
-
 # In a dark page the charts are dark. Each is a card with its own background, because an image
 # cannot know whether the page or the system chose the colours. It needs no title, as the page that
 # shows it has one.
@@ -104,4 +78,4 @@ dark = "rect[fill=\"#ffffff\"]{fill:#0d1117}text{fill:#e6edf3}[color=black],[str
     . "[stroke=\"rgb(221, 221, 221)\"],.gridline{stroke:#30363d}"
 unset output
 system("sed -i -e 's|<title>Gnuplot</title>|<style>@media (prefers-color-scheme:dark){" . dark \
-    . "}</style>|' rate_by_fill.svg cost_by_size.svg space.svg figures.svg")
+    . "}</style>|' rate_by_fill.svg cost_by_size.svg space.svg")

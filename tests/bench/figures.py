@@ -3,13 +3,14 @@
 
     figures.py RESULTS
 
-reads what the other parts have written into the folder RESULTS and writes README.md and figures.csv
-there, of which charts.gnuplot draws figures.svg.
+reads what the other parts have written into the folder RESULTS and writes README.md and figures.svg
+there.
 """
+import html
 import pathlib
 import sys
 
-from report import read_csv, table, write_csv, write_lines
+from report import read_csv, table, write_lines
 
 PAGES = [
     ("sql-3.40.1.md", "checking, building and sizes in SQL, beside an exact index"),
@@ -25,6 +26,14 @@ PAGES = [
 ]
 
 
+TITLE = "What a filter takes, in percent of what it replaces"
+# As charts.gnuplot, each picture has its own background.
+STYLE = ("text{font:13px sans-serif;fill:#4a4f57}.what{font-size:14px;fill:#22262b}"
+         ".end{text-anchor:end}rect{fill:#2f7fe0}.whole{fill:#dddddd}.card{fill:#ffffff}"
+         "@media (prefers-color-scheme:dark){text{fill:#b8bdc6}.what{fill:#e6edf3}"
+         ".whole{fill:#30363d}.card{fill:#0d1117}}")
+
+
 def read_table(path):
     """The rows of a page that are in tables, as lists of cells without marks."""
     return [[cell.replace("`", "").strip(" *") for cell in line.strip("| ").split("|")]
@@ -33,6 +42,27 @@ def read_table(path):
 
 def number(text):
     return float(text.replace(",", ""))
+
+
+def chart(bars):
+    """A bar for each figure, with words above and below it: narrow, so that a phone shows the
+    letters in a size that can be read.
+    """
+    shapes = [f'<text x="10" y="26">{TITLE}</text>']
+    for row, (what, percent, values) in enumerate(bars):
+        top = 48 + 60 * row
+        shapes += [f'<text x="10" y="{top + 10}" class="what">{html.escape(what)}</text>',
+                   f'<text x="370" y="{top + 10}" class="what end">{percent:.1f} %</text>',
+                   f'<rect x="10" y="{top + 17}" width="360" height="8" class="whole"/>',
+                   f'<rect x="10" y="{top + 17}" width="{3.6 * percent:.1f}" height="8"/>',
+                   f'<text x="10" y="{top + 40}">{html.escape(values)}</text>']
+    height = 48 + 60 * len(bars)
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" width="380" height="{height}"
+ viewBox="0 0 380 {height}">
+<title>{TITLE}</title>
+<style>{STYLE}</style>
+<rect class="card" width="380" height="{height}" rx="6"/>
+""" + "\n".join(shapes) + "\n</svg>\n"
 
 
 def main(results):
@@ -72,10 +102,9 @@ def main(results):
     if "libfilter" in floor:
         ahead.append(("checking one of 100 million keys, in C", floor["blocked"],
                       floor["libfilter"], "libfilter"))
-    write_csv(results / "figures.csv", ["what", "percent", "values"],
-              [(what, f"{100 * ours / other:.1f}",
-                f"{row[1]} instead of {row[2]} ({beside})".replace(",", ""))
-               for (what, _, ours, other, beside), row in zip(figures, rows)])
+    bars = [(what, 100 * ours / other, f"{row[1]} instead of {row[2]} ({beside})")
+            for (what, _, ours, other, beside), row in zip(figures, rows)]
+    (results / "figures.svg").write_text(chart(bars), encoding="utf-8")
     write_lines(results / "README.md", [
         "# Five figures", "",
         "Made by `make bench` of the pages below, each of which names its machine. Filters at 1 %,",

@@ -57,6 +57,7 @@ RUN = {
     "ext/packages/rust/README.md": {"rust": PACKAGES, "sh": PACKAGES},
     "ext/packages/ruby/README.md": {"ruby": PACKAGES, "yaml": "is read by Rails"},
     "ext/packages/web/README.md": {"js": PACKAGES, "c": PACKAGES, "sh": PACKAGES},
+    "sql/EXPLAINED.md": {"sql": HERE, "text": HERE},
     "sql/QUESTIONS.md": {"sql": HERE, "text": HERE, "python": HERE},
     "sql/README.md": {"go": PROGRAMS, "java": PROGRAMS, "python": PROGRAMS, "sh": PROGRAMS,
                       "text": PROGRAMS},
@@ -203,8 +204,8 @@ class Examples(unittest.TestCase):
     """The blocks of a page share one database, in order, as a reader would type them."""
 
     def test_what_is_typed_into_the_shell_prints_what_the_page_says(self):
-        for name in ("README.md", "sql/REFERENCE.md", "ext/FORMAT.md", "ext/FORMAT-layouts.md",
-                     "ext/URLS.md"):
+        for name in ("README.md", "sql/EXPLAINED.md", "sql/REFERENCE.md", "ext/FORMAT.md",
+                     "ext/FORMAT-layouts.md", "ext/URLS.md"):
             typed = [(block, wanted) for language, block, wanted in examples(page(name))
                      if language == "sql"]
             script = "".join(f"{block}\n.print '{SEPARATOR}'\n" for block, _ in typed)
@@ -385,6 +386,8 @@ class Figures(WithExtension):
 
     def test_sizes(self):
         million = self.value("SELECT bloom_size(1000000)")
+        self.assertEqual(self.said(r"This is release ([\d.]+)\.", self.README),
+                         self.value("SELECT substr(bloom_version(), 7, 5)"))
         self.assertEqual(self.said(r"here ([\d.]+) MB", self.README), f"{million / 1e6:.2f}")
         for layout, one, tenth in re.findall(
                 r"\| `(\w+)` \|[^|]*\| ([\d.]+), ([\d.]+) \|", self.REFERENCE):
@@ -449,13 +452,36 @@ class Figures(WithExtension):
             "SELECT count(*) FROM bloom_url_keys('http://a.b.c.d.e.f.g/1/2/3/4/5/6/7?x')"))
 
     def test_figures_of_the_results(self):
-        """Each row of README's table has the numbers of a row of the results."""
+        """README's chart and the text around it have numbers of the results."""
         results = page("tests/bench/results/README.md").replace("IN, by the index", "by the index")
-        rows = re.findall(r"^\| [^|]+ \| ([\d.,]+ \w+) \| ([\d.,]+ \w+) \| ([^|]+) \|$",
-                          self.README, re.MULTILINE)
-        self.assertGreaterEqual(len(rows), 4)
-        for row in rows:
-            self.assertIn(f"| {row[0]} | {row[1]} | {row[2].split(', ')[-1]}", results)
+        chart = [text.text for text in ElementTree.parse(
+            TOP / "tests/bench/results/figures.svg").iter(f"{SVG}text")][1:]
+        self.assertGreaterEqual(len(chart), 3 * 4)
+        percents = {}
+        for what, percent, values in zip(*[iter(chart)] * 3):
+            ours, unit, other, beside = re.match(
+                r"([\d.]+) (\w+) instead of ([\d,]+) \w+ \((.*)\)$", values).groups()
+            self.assertIn(f"| {what} | {ours} {unit} | {other} {unit} | {beside.split(', ')[-1]}",
+                          results)
+            percents[what] = 100 * float(ours) / float(other.replace(",", ""))
+            self.assertAlmostEqual(percents[what], float(percent.split()[0]), delta=0.1)
+        size, least, most = self.said(
+            r"a filter takes ([\d.]+) % of the space of an index, and (\d+) to (\d+) % of its time",
+            self.README)
+        space, *times = list(percents.values())[:4]
+        self.assertEqual((f"{space:.1f}", f"{min(times):.0f}", f"{max(times):.0f}"),
+                         (size, least, most))
+        self.assertEqual(self.said(r"it is (\d+) times as large", self.README),
+                         f"{100 / space:.0f}")
+        others = page("tests/bench/results/others.md")
+        compared = self.README.partition("## bloom or something else?")[2].partition("\n## ")[0]
+        for way, figure in (("rbloom", "in 161 ns"), ("filter table", "in 1,159 ns"),
+                            ("DuckDB, `IN` a table", "in 110 ns"),
+                            ("`bloom_check` of a pinned filter", "in 74 ns"),
+                            ("DuckDB, primary key", "260,669 ns")):
+            self.assertIn(figure, " ".join(compared.split()))
+            self.assertIn(f"| {way} | {figure.split()[-2]} |", others)
+        self.assertEqual(len(re.findall(r"[\d,]+ ns", compared)), 5)
         measured, = re.findall(r"## Rows of another table\n(.*?)(?:\n#|\Z)",
                                page("tests/bench/results/others.md"), re.DOTALL)
         self.assertEqual(re.findall(r" ([\d,]+) ", self.said(r"\| way \| ns a row \|(.*?) - ")),

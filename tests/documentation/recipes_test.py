@@ -225,6 +225,41 @@ The filter is 22.8 times smaller than the index, and [\d.]+ times as fast.
         for step in ("read the list", "build", "check all visits", "confirm what was found"):
             self.assertRegex(printed, rf"\n  time to {step}  .* ms\n")
         self.assertEqual(self.figures(URLS="")[0]["a URL or name"], 2908)
+        # Before the counts, visits that visits.awk made to an entry, and one to a look-alike.
+        made = self.run_in_copy(["awk", "-f", "sql/visits.awk", "-v", "harmless=190000", "-v",
+                                 "listed=10000", "sql/data/urlhaus.txt"], LC_ALL="C").stdout
+        shown = printed[:printed.index("a URL or name")]
+        visits = re.findall(r"\n  ([\w -]+): +(\S+)(?:\n +(\S+)  \((\S+)\))?", shown)
+        self.assertEqual(sorted(words for words, *_ in visits), [
+            "after a user name", "in capitals", "look-alike", "with backslashes"])
+        published = (TOP / "sql/data/urlhaus.txt").read_text(encoding="utf-8").splitlines()
+        for words, url, entry, name in visits:
+            listed = words != "look-alike"
+            self.assertIn(f"\n{int(listed)}\x1f{url}\n", f"\n{made}")
+            if listed:
+                self.assertEqual(name, "sql/data/urlhaus.txt")
+                self.assertIn(entry, published)
+                host = re.match(r"[|]*([^/^]+)", entry)[1]
+                self.assertIn(host, url.lower().replace("\\", "/"))
+
+    def test_what_is_shown_of_little(self):
+        run = self.demo(URLS=self.write(b"a.example\n"), VISITS="20")
+        self.assertIn("another way:\n  in capitals:       HTTP://A.EXAMPLE/\n", run.stdout)
+        run = self.demo(URLS=self.write(b"||www.example^\n"), VISITS="400")
+        self.assertNotIn("look-alike:", run.stdout)
+        run = self.demo(URLS=self.write(b"http://A.example/\n"), VISITS="1")
+        self.assertNotIn("went to an entry.", run.stdout)
+
+    def test_names_in_small_letters_and_addresses(self):
+        run = subprocess.run(["make", "demo", "urls=hosts.txt"], cwd=TOP, capture_output=True,
+                             text=True, check=False)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("demo: write urls= in capitals, for example make demo URLS=hosts.txt",
+                      run.stderr)
+        address = "https://lists.example/it.txt"
+        for name, file in (("URLS", "list.txt"), ("VISITS", "visits.txt")):
+            self.refused(f"'{address}' is an address. Download it first: curl -Lo {file} "
+                         f"'{address}'. Then {name}={file}", **{name: address})
 
     def test_other_lists(self):
         path = self.write(b"a.example\n", "it's a \"list\" of $URLs; `one`\\n.txt")

@@ -24,7 +24,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from recipes_test import TOP, RunsDemo
+from recipes_test import RunsDemo
 
 SAFARI = """
 CREATE TABLE history_items(id INTEGER PRIMARY KEY AUTOINCREMENT, url TEXT NOT NULL UNIQUE,
@@ -71,13 +71,13 @@ class Visits(RunsDemo):
     maxDiff = None
 
     def found(self, listed=b"||evil.example^", **variables):
-        """What the demo prints of the visits, without times."""
+        """What the demo prints of the visits, without times and before the summary."""
         before = self.files()
         run = self.demo(URLS=self.write(listed, "l/mine"), **variables)
         (self.base / "l/mine").unlink()
         self.assertEqual((run.stderr, run.returncode), ("", 0))
         self.assertEqual(self.files(), before)
-        printed = run.stdout.split("\nThe visits: ")[1].split("\n\nTo keep")[0]
+        printed = run.stdout.split("\nThe visits: ")[1].split("\n\n")[0]
         return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d  ", "", printed).splitlines()
 
     def database(self, name, script):
@@ -129,6 +129,17 @@ class Own(Visits):
         kept = self.run_in_copy(["sqlite3"], shell + shell.splitlines()[-1].replace("evil", "good"))
         self.assertEqual((kept.stdout, kept.stderr), ("1\n0\n", ""))
 
+    def test_a_summary_of_much_has_twenty_lines(self):
+        """By entry and site, most visits first."""
+        own = self.write(b"".join(b"http://s%d.evil.example/%d\n" % (i % 23, i % 5)
+                                  for i in range(230)) + b"http://s22.evil.example\n")
+        run = self.demo(VISITS=own, URLS=self.write(b"evil.example\ns22.evil.example/", "mine"))
+        summary = run.stdout.split("By entry and site:")[1].split("\n\n")[0]
+        title, first, *rest = summary.splitlines()
+        self.assertEqual((title, first), ("", "      11 lines   s22.evil.example  by "
+                                              f"s22.evil.example/  ({self.base}/mine)"))
+        self.assertEqual((len(rest), rest[-1]), (20, "  and 3 more"))
+
     def test_what_it_refuses(self):
         text, folder = self.write(b"http://evil.example/\n", "own/visits"), self.base / "own"
         views = "CREATE VIEW urls AS SELECT 1 AS id; CREATE VIEW visits AS SELECT 1 AS url"
@@ -145,7 +156,8 @@ class Own(Visits):
             self.refused(f".*{message}.*", VISITS=visits)
         for message, content in (
             ("bloom_list: the text is UTF-16. Convert", "a.example".encode("utf-16")),
-            ("is not a list, because only .* lines are entries", (TOP / "README.md").read_bytes()),
+            ("is not a list, because only 1 of 4 lines are entries",
+             b"This is a text\nthat names the host\nevil.example\nand is not a list.\n"),
         ):
             self.refused(f".*{message}.*", URLS=self.write(content, "list"), VISITS=text)
         self.refused("'/dev/stdin' is a pipe, .*", URLS="/dev/stdin", VISITS=text)
@@ -171,6 +183,10 @@ class Own(Visits):
             f"      ||evil.example^  ({self.base}/l/mine)",
             f"2 of 3 visits {END} 2, and the list confirmed 2."])
         self.assertIn("3 visits by Safari", self.found(VISITS=f"{self.base}/own/it*History.db"))
+        self.assertIn(
+            " 2.\n\nBy entry and site:\n       2 visits  sub.evil.example  by evil.example"
+            f"  ({self.base}/l/mine)\n\nTo keep the filter", self.demo(
+                VISITS=history, URLS=self.write(b"evil.example", "l/mine")).stdout)
         self.assertIn("  2025-11-27 10:00  2 visits",
                       self.demo(VISITS=history, URLS=self.write(b"evil.example", "l/mine")).stdout)
         printed = self.with_own("browser_history.sql", safari=self.database("copy", SAFARI))

@@ -3,7 +3,8 @@
 
 The files are copied to where they are in the project, so their links stay as they are. What they
 link to that no browser shows, for example a recipe in SQL, becomes a page of its own. A folder does
-not, so a link to one becomes its text.
+not, so a link to one becomes its text. The search knows the pages of mkdocs.yml and the recipes,
+but no sources. The page to try it gets the tabs of the site.
 """
 
 import os
@@ -15,13 +16,18 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import release  # noqa: E402
+import sql_recipes  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 OUTPUT = release.BUILD / "site"
 SOURCE = OUTPUT / "source"
+PAGE = release.BUILD / "web/index.html"  # to try it, if it is built
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+TO_TRY = re.compile(r"\]\([\w/]*README\.md#the-page-to-try-it\)")
 SHOWN = (".md", ".svg", ".png")
 LANGUAGES = {".sh": "sh", ".sql": "sql", ".py": "python", ".c": "c", ".h": "c", ".ini": "ini"}
+# What counts how much in the search, beside a page for all users.
+RARE_BOOST, INSIDE_BOOST = 0.3, 0.02
 
 
 def write(name, text):
@@ -29,16 +35,36 @@ def write(name, text):
     (SOURCE / name).write_text(text, encoding="utf-8")
 
 
-def block(path):
+def head(**search):
+    """What Material reads at the top of a page."""
+    settings = "".join(f"  {name}: {str(value).lower()}\n" for name, value in search.items())
+    return f"---\nsearch:\n{settings}---\n\n"
+
+
+def block(path, text=None):
+    """What a file has, or the part of it that is given, without blanks at the ends of lines."""
+    lines = (text or path.read_text(encoding="utf-8")).rstrip().splitlines()
     language = LANGUAGES.get(path.suffix, "text")
-    return f"````{language}\n{path.read_text(encoding='utf-8').rstrip()}\n````\n"
+    return "\n".join([f"````{language}", *map(str.rstrip, lines), "````\n"])
 
 
 def source_page(path):
-    """A page that shows a file, and what it prints if that is beside it."""
-    printed = path.with_suffix(".out")
-    return (f"# {path.name}\n\n{block(path)}"
-            + (f"\nIt prints:\n\n{block(printed)}" if printed.exists() else ""))
+    """A page that shows a file. The search does not know it."""
+    return head(exclude=True) + f"# {path.name}\n\n{block(path)}"
+
+
+def recipe_page(name, have, want):
+    """A page that shows a recipe and what it prints. The search knows what it is for."""
+    path = release.TOP / f"sql/{name}.sql"
+    first, rest, code = sql_recipes.parts(name)
+    here = ""
+    if PAGE.exists() and sql_recipes.needs_no_program(code):
+        here = f", or [run it in your browser](../try.html#recipe={name})"
+    return (f"# {sql_recipes.title(name)}\n\n{first} {rest}\n\n"
+            f"You have: {have}. You want: {want}.\n\n"
+            f"Run it from the top folder with `sqlite3 < sql/{name}.sql`{here}.\n\n"
+            f"## {path.name} {{ data-search-exclude }}\n\n{block(path, code)}\n"
+            f"## It prints {{ data-search-exclude }}\n\n{block(path.with_suffix('.out'))}")
 
 
 def page(name):
@@ -52,34 +78,80 @@ def page(name):
             return found[0]
         if file.is_dir():
             return words
-        write(f"{file.relative_to(release.TOP)}.md", source_page(file))
+        written = f"{file.relative_to(release.TOP)}.md"
+        if not (SOURCE / written).exists():
+            write(written, source_page(file))
         return f"{mark}[{words}]({target}.md{heading})"
 
     return LINK.sub(link, path.read_text(encoding="utf-8"))
 
 
+def search_head(name, configuration):
+    """The head of a page for the search, by its tab."""
+    if name == "README.md":
+        return head(boost=RARE_BOOST)  # it names everything, and explains little
+    place, inside = configuration.find(f": {name}\n"), configuration.index("  - Inside:\n")
+    if place < 0:
+        return head(exclude=True)
+    return head(boost=INSIDE_BOOST) if place > inside else ""
+
+
+def with_recipes(configuration):
+    """Their pages, by group, below those that list and explain them. The last group is for few."""
+    entries, groups = "", sql_recipes.groups()
+    for group, rows in groups.items():
+        entries += f"      - {group}:\n"
+        for name, (have, want) in rows.items():
+            rare = head(boost=RARE_BOOST) if group == list(groups)[-1] else ""
+            write(f"sql/{name}.sql.md", rare + recipe_page(name, have, want))
+            entries += f"          - {sql_recipes.title(name)}: sql/{name}.sql.md\n"
+    explained = "      - What just happened?: sql/EXPLAINED.md\n"
+    return configuration.replace(explained, explained + entries)
+
+
+def write_page_to_try():
+    """With the tabs of the site, and in the colours that its reader has chosen."""
+    start = (OUTPUT / "html/index.html").read_text(encoding="utf-8")
+    tabs = re.findall(r'<a href="([^"]+)" class="md-tabs__link">\s*(.*?)\s*</a>', start, re.DOTALL)
+    links = "".join(
+        f'<a href="{target}"{" aria-current=page" * (target == "try.html")}>{words}</a>'
+        for target, words in tabs)
+    text, script = (path.read_text(encoding="utf-8") for path in (PAGE, HERE / "try.js"))
+    for place, filled in (('<nav id="site" hidden></nav>',
+                           f'<nav id="site" aria-label="Site">{links}</nav>'),
+                          ('<a id="home">', '<a id="home" href="index.html">'),
+                          ("</head>", f"<script>{script}</script>\n</head>")):
+        assert text.count(place) == 1, place
+        text = text.replace(place, filled)
+    (OUTPUT / "html/try.html").write_text(text, encoding="utf-8")
+
+
 def main():
     shutil.rmtree(OUTPUT, ignore_errors=True)
+    configuration = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
+    everything = with_recipes(configuration)
     for name in release.sources():
         if name.endswith(".md"):
-            write(name, page(name))
+            write(name, search_head(name, configuration) + page(name))
         elif name.endswith((".svg", ".png")):
             (SOURCE / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(release.TOP / name, SOURCE / name)
     for name in ("site.css", "site.js", "favicon.svg"):
         shutil.copy(HERE / name, SOURCE)
-    configuration = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
-    recipes = sorted(path.relative_to(SOURCE) for path in SOURCE.glob("sql/*.sql.md"))
-    first = "      - sql/README.md\n"
-    configuration = configuration.replace(
-        first, first + "".join(f"      - {name}\n" for name in recipes))
-    if (release.BUILD / "web/index.html").exists():
-        shutil.copy(release.BUILD / "web/index.html", SOURCE / "try.html")
-        configuration = configuration.replace("\nnav:\n", "\nnav:\n  - Try it: try.html\n")
-    (OUTPUT / "mkdocs.yml").write_text(configuration, encoding="utf-8")
+    write("logo.svg", re.sub("<style>.*</style>", "<style>rect{fill:#fff}</style>",
+                             (HERE / "favicon.svg").read_text(encoding="utf-8")))
+    if PAGE.exists():
+        write("try.html", "")  # until the tabs are there
+        for name in ("README.md", "ext/packages/README.md"):
+            there = os.path.relpath(SOURCE / "try.html", (SOURCE / name).parent)
+            write(name, TO_TRY.sub(f"]({there})", (SOURCE / name).read_text(encoding="utf-8")))
+        everything = everything.replace("\nnav:\n", "\nnav:\n  - Try it: try.html\n")
+    (OUTPUT / "mkdocs.yml").write_text(everything, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict",
                     "--config-file", OUTPUT / "mkdocs.yml"], check=True,
                    env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    if PAGE.exists():
+        write_page_to_try()
     print(f"  site {len(list((OUTPUT / 'html').rglob('*.html')))} pages")
 
 

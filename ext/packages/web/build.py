@@ -19,6 +19,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import release  # noqa: E402
+import sql_recipes  # noqa: E402
 import sqlite_source  # noqa: E402
 
 OUTPUT = release.BUILD / "web"
@@ -112,18 +113,6 @@ def script(text):
 PAGE_SCRIPTS = ("dom.js", "probes.js", "shell.js", "picture.js", "list.js", "sizes.js", "sql.js",
                 "page.js")
 
-# The recipes of the page by what they are for.
-RECIPE_GROUPS = {
-    "Check against a list": "many_lists live_list browser_history pihole passwords known_files"
-    " decontaminate",
-    "Remember what was seen": "crawler revisits read_history",
-    "Drop what comes again": "recent_events idempotency remove_duplicates",
-    "Spare a look-up": "request_guard cache_penetration cache_admission",
-    "Compare tables and databases": "common_rows do_not_mail sync_databases bitmap",
-    "Send, split and merge filters": "ship_filter shards one_row_per_node exchange_with_guava",
-}
-
-
 def joined(*texts):
     """Modules as one: what they import from each other stands in the same text."""
     text = re.sub(r"^import .*;$", "", "\n".join(texts), flags=re.M)
@@ -132,13 +121,9 @@ def joined(*texts):
 
 
 def page():
-    texts = {path.stem: path.read_text() for path in (release.TOP / "sql").glob("*.sql")}
-    group_of = {name: group for group, names in RECIPE_GROUPS.items() for name in names.split()}
-    assert set(group_of) == {name for name, sql in texts.items() if needs_no_program(sql)}, (
-        "RECIPE_GROUPS does not list the recipes that there are"
-    )
-    recipes = [{"name": name, "group": group, "title": recipe_title(texts[name]),
-                "sql": texts[name]} for name, group in group_of.items()]
+    recipes = [{"name": name, "group": group, "title": sql_recipes.parts(name)[0], "sql": sql}
+               for group, rows in sql_recipes.groups().items() for name in rows
+               if sql_recipes.needs_no_program(sql := sql_recipes.text(name))]
     data = {f"sql/data/{path.name}": packed(path.read_bytes())
             for path in sorted((release.TOP / "sql/data").glob("*.txt"))}
     module = {path.name: path.read_text() for path in MODULE.glob("*.mjs")}
@@ -156,21 +141,6 @@ def page():
     }
     text = (SOURCES / "page/index.html").read_text()
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], text)
-
-
-def needs_no_program(sql):
-    """Whether a recipe runs in a browser, which has no files and no programs."""
-    return re.search(r"^\.(import|shell)", sql, re.M) is None
-
-
-def recipe_title(sql):
-    """The first sentence of the comment that opens a recipe."""
-    comment = " ".join(
-        line.removeprefix("--").strip()
-        for line in sql.split("\n.")[0].splitlines()
-        if line.startswith("--")
-    )
-    return re.match(r".*?[.?!](?= |$)", comment)[0]
 
 
 def main():
