@@ -419,10 +419,10 @@ static int write_drafts(struct bloom_cache *cache) {
 int bloom_cache_write(struct bloom_cache *cache) {
     if (cache->draft_count == 0)
         return SQLITE_OK;
-    if (bloom_cache_is_memory_file(cache)) { /* instead of the database that the drafts are of */
-        bloom_cache_forget(cache);
-        return SQLITE_OK;
-    }
+    if (bloom_cache_is_memory_file(cache)) /* where there may be no drafts */
+        return bloom_database_fail(&cache->database, SQLITE_ERROR,
+                                   "another database was deserialized amid the transaction. Roll "
+                                   "it back");
     qsort(cache->drafts, cache->draft_count, sizeof *cache->drafts, compare_ids);
     cache->references++;
     int code = write_drafts(cache);
@@ -463,6 +463,7 @@ int bloom_cache_begin(struct bloom_cache *cache) {
     if (code != SQLITE_OK)
         return code;
     bloom_cache_forget(cache);
+    bloom_cache_is_memory_file(cache); /* a table just made has no xBegin that asks */
     cache->writes = true;
     cache->depth = -1; /* xSavepoint comes next if a savepoint is open */
     cache->changes = foreign_changes(cache);

@@ -649,8 +649,11 @@ class OtherContent(TableTest):
             connection.deserialize("main", made.serialize("main"))
         except apsw.BusyError:
             self.skipTest("skipped: this SQLite refuses it")
-        rows(connection, "INSERT INTO s(key) VALUES (101)")
-        rows(connection, "COMMIT")
+        # What was inserted before it cannot be written any more.
+        with self.assertRaisesRegex(apsw.SQLError, "deserialized amid the transaction"):
+            rows(connection, "INSERT INTO s(key) VALUES (101)")
+        rows(connection, "ROLLBACK")
+        rows(connection, "INSERT INTO s(key) VALUES (102)")
         self.assertEqual(count_found(connection, 1, 50), 50)
         self.assertEqual(count_found(connection, 51, 200), 1)
 
