@@ -169,6 +169,8 @@ limited_suites = \
         EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/tables/cache_test.py' \
     'plans with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 SEED=5 \
         EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/random/plans_test.py' \
+    'sequences with $(1) limits=CACHE_SIZE=2 STATEMENTS=2 RARE=0 SORTS=plain \
+        $(2)/tests/sequences_test' \
     'simulator with $(1) limits=SEED=500 STEPS=30000 $(2)/tests/simulator'
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side. The closer
@@ -205,6 +207,7 @@ TEST_SUITES = \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'sequences=STATEMENTS=2 RARE=1 SORTS=plain $(FAST)/tests/sequences_test' \
+    'sequences under sanitizers=STATEMENTS=1 $(BUILD)/tests/sequences_test' \
     'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
@@ -238,6 +241,8 @@ LONG_SUITES = \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
     'sequences of three=STATEMENTS=3 RARE=0 $(FAST)/tests/sequences_test' \
+    'sequences of three, one rare=STATEMENTS=3 RARE=1 SORTS=plain KINDS="memory memdb wal" \
+        $(FAST)/tests/sequences_test' \
     'simulator=SEED=1000 STEPS=30000 $(BUILD)/tests/simulator' \
     'costs=$(BUILD)/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
@@ -254,6 +259,10 @@ LONG_SUITES = \
 EXHAUSTIVE_SUITES = \
     'memory failures=$(BUILD)/tests/memory_test' \
     'refusals=$(BUILD)/tests/refusal_test' \
+    'sequences of three, all=STATEMENTS=3 $(FAST)/tests/sequences_test' \
+    'sequences of four=STATEMENTS=4 RARE=0 $(FAST)/tests/sequences_test' \
+    'sequences of five=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
+        $(FAST)/tests/sequences_test' \
     'costs on the oldest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'costs on the newest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Newest' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
