@@ -169,8 +169,8 @@ limited_suites = \
         EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/tables/cache_test.py' \
     'plans with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 SEED=5 \
         EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/random/plans_test.py' \
-    'sequences with $(1) limits=CACHE_SIZE=2 STATEMENTS=2 RARE=0 SORTS=plain \
-        $(2)/tests/sequences_test' \
+    'sequences with $(1) limits=CACHE_SIZE=2 STATEMENTS=2 RARE=1 SORTS=plain \
+        KINDS="memory memdb wal" $(2)/tests/sequences_test' \
     'simulator with $(1) limits=SEED=500 STEPS=30000 $(2)/tests/simulator'
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side. The closer

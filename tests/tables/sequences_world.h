@@ -25,7 +25,7 @@ enum kind { MEMORY, JOURNAL, WAL, MEMDB, DESERIALIZED, TEMP, ATTACHED, SHARED, K
 static const char *const KIND_NAMES[KINDS] = {"memory",       "journal", "wal",      "memdb",
                                               "deserialized", "temp",    "attached", "shared"};
 
-/* Tables that are made one after the other have these capacities by turns, two of each. */
+/* Tables that are made one after the other have these capacities by turns. */
 enum sort { PLAIN, COUNTING, AGED, SORTS };
 static const struct {
     const char *name, *options;
