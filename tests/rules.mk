@@ -67,7 +67,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/simulator $(BUILD)/tests/cost_test
+    $(BUILD)/tests/simulator $(BUILD)/tests/cost_test $(BUILD)/tests/sequences_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 # The folders that know no SQLite are built as for the unit tests.
@@ -108,8 +108,13 @@ $(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
 $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
-# $(call limited,NAME,FLAGS): the extension, the unit tests and the simulator with other limits, in
-# build/NAME. Files that know no SQLite are the same objects in all of them.
+SEQUENCES = $(wildcard tests/tables/sequences_*.[ch])
+$(BUILD)/tests/sequences_test: $(SEQUENCES)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $(filter tests/tables/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
+
+# $(call limited,NAME,FLAGS): the extension, the unit tests, the simulator and the sequences with
+# other limits, in build/NAME. Files that know no SQLite are the same objects in all of them.
 include tests/limits.mk
 define limited
 $(call objects,$(1),-fPIC -fvisibility=hidden $(2))
@@ -129,10 +134,19 @@ $(BUILD)/$(1)/tests/simulator: $(wildcard tests/simulator/*.[ch]) tests/rules.mk
 	@mkdir -p $$(@D)
 	$$(LINK) $(2) -DSIMULATOR_COMMIT='"$$(COMMIT)"' -o $$@ $$(filter %.c %.o,$$^) \
 	    $$(filter -%,$$(LINKED_SQLITE)) -lpthread -lm
+$(BUILD)/$(1)/tests/sequences_test: $(SEQUENCES) tests/rules.mk \
+    $(call objects_of,$(1)_linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
+    $(call objects_of,$(1),$(filter $(NO_SQLITE),$(SOURCES))) $(filter %.o,$(LINKED_SQLITE))
+	@mkdir -p $$(@D)
+	$$(LINK) $(2) -o $$@ $$(filter %.c %.o,$$^) $$(filter -%,$$(LINKED_SQLITE)) -lpthread -lm
 endef
 SMALL = $(BUILD)/small
 $(eval $(call limited,small,$(call limits_of,1)))
 $(SMALL)/tests/%: LINKED_FLAGS =
+# The limits that users get, without sanitizers.
+FAST = $(BUILD)/fast
+$(eval $(call limited,fast,))
+$(FAST)/tests/%: LINKED_FLAGS =
 # Those of `make long` have sanitizers.
 SMALL_SANITIZED = $(BUILD)/small_sanitized
 ODD = $(BUILD)/odd
@@ -155,6 +169,8 @@ limited_suites = \
         EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/tables/cache_test.py' \
     'plans with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 SEED=5 \
         EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/random/plans_test.py' \
+    'sequences with $(1) limits=CACHE_SIZE=2 STATEMENTS=2 RARE=1 SORTS=plain \
+        KINDS="memory memdb wal" $(2)/tests/sequences_test' \
     'simulator with $(1) limits=SEED=500 STEPS=30000 $(2)/tests/simulator'
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side. The closer
@@ -190,6 +206,8 @@ TEST_SUITES = \
     'own visits=$(PYTHON) tests/documentation/visits_test.py Own' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
+    'sequences=STATEMENTS=2 RARE=1 SORTS=plain $(FAST)/tests/sequences_test' \
+    'sequences under sanitizers=STATEMENTS=1 $(BUILD)/tests/sequences_test' \
     'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
@@ -222,6 +240,9 @@ LONG_SUITES = \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
+    'sequences of three=STATEMENTS=3 RARE=0 $(FAST)/tests/sequences_test' \
+    'sequences of three, one rare=STATEMENTS=3 RARE=1 SORTS=plain KINDS="memory memdb wal" \
+        $(FAST)/tests/sequences_test' \
     'simulator=SEED=1000 STEPS=30000 $(BUILD)/tests/simulator' \
     'costs=$(BUILD)/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
@@ -238,6 +259,10 @@ LONG_SUITES = \
 EXHAUSTIVE_SUITES = \
     'memory failures=$(BUILD)/tests/memory_test' \
     'refusals=$(BUILD)/tests/refusal_test' \
+    'sequences of three, all=STATEMENTS=3 $(FAST)/tests/sequences_test' \
+    'sequences of four=STATEMENTS=4 RARE=0 $(FAST)/tests/sequences_test' \
+    'sequences of five=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
+        $(FAST)/tests/sequences_test' \
     'costs on the oldest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'costs on the newest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Newest' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
