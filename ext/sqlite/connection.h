@@ -20,8 +20,8 @@ void bloom_library_keep(void);
 /* Ends a use. The caller must not call SQLite afterwards, unless it has another use. */
 void bloom_library_leave(void);
 
-/* Changes by how many bytes of memory an object of a filter table counts, and returns the sum of all
- * such objects of the process. */
+/* An object of a filter table counts for `now` bytes of memory, and not for `before` any more.
+ * Returns the sum of all objects of the process. */
 uint64_t bloom_library_count(uint64_t before, uint64_t now);
 
 /* What the functions and filter tables of a connection share. */

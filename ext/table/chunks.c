@@ -350,8 +350,8 @@ static enum bloom_known find_row(const struct bloom_chunks *chunks, const struct
 /* Reading */
 
 /* Reads a row that is not in memory. */
-static int read_stored(struct bloom_chunks *chunks, const struct bloom_place *place,
-                       enum bloom_known known, const uint8_t **row) {
+static int read_from_database(struct bloom_chunks *chunks, const struct bloom_place *place,
+                              enum bloom_known known, const uint8_t **row) {
     const enum access access = choose_access(chunks, row_bytes(place));
     struct bloom_change open = {.place = *place, .handle = chunks->reader};
     chunks->reader = NULL; /* see bloom_chunks_start */
@@ -374,7 +374,7 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
     if (known == BLOOM_KEPT)
         row = kept->bytes;
     else if (known != BLOOM_ABSENT)
-        code = read_stored(chunks, place, known, &row);
+        code = read_from_database(chunks, place, known, &row);
     if (code != SQLITE_OK || row == NULL)
         return code;
     const struct bloom_head head = load_head(row);

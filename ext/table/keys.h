@@ -20,9 +20,9 @@ int bloom_keys_check(struct bloom_chunks *chunks, const uint64_t *words, unsigne
 /* Adds a key, unless it is probably in, which sets *found. With `again` (a plain INSERT) only the
  * newest generation counts as in, and a layout that counts counts a key that is in once more.
  *
- * *expects_change is a hint that the caller keeps: the last key was new, so the next one probably is,
- * too. A key that is expected to be known is looked up first, which is cheaper than to open its
- * chunk for change. */
+ * *expects_change is a hint that the caller keeps: the last key changed its chunk, so the next one
+ * probably will, too. Otherwise a key is looked up first, which is cheaper than to open its chunk
+ * for change. */
 int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool again,
                    bool *expects_change, bool *found);
 

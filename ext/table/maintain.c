@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What can fail for lack of permission is the first statement, so nothing is half done. The number of
- * the period stays. */
+/* Only the first statement may not be permitted, so nothing is half done. The number of the period
+ * stays. */
 int bloom_maintain_clear(struct bloom_chunks *chunks) {
     struct bloom_rotation rotation = chunks->rotation;
     rotation.newest = 0;
@@ -23,8 +23,8 @@ int bloom_maintain_clear(struct bloom_chunks *chunks) {
                : code;
 }
 
-/* Rotates that many times. A draft of a forgotten generation, written later, would overwrite the one
- * that has its slot then, so drafts are written first. */
+/* Rotates that many times. Drafts are written first, because one of a forgotten generation would
+ * later overwrite the chunk that has its slot then. */
 static int rotate(struct bloom_chunks *chunks, uint32_t times, struct bloom_rotation rotation) {
     if (rotation.newest > UINT32_MAX - times)
         return bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,

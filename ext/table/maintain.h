@@ -10,8 +10,8 @@
 /* Removes all keys. */
 int bloom_maintain_clear(struct bloom_chunks *chunks);
 
-/* Begins a new generation, in which the oldest one is forgotten. An error in a table that rotates by
- * the clock. */
+/* Begins a new generation, in which the oldest one is forgotten. In a table that rotates by the
+ * clock, it is an error. */
 int bloom_maintain_rotate(struct bloom_chunks *chunks);
 
 /* The present period has that number. The first call keeps it. Later a larger number rotates by the

@@ -92,7 +92,7 @@ static void cursor_free(struct cursor *cursor) {
 
 /* Life of a table */
 
-/* One column has the table's name, so a table with the name of another column could not be opened. */
+/* One column has the table's name, so a table named as another column could not be opened. */
 static bool is_column(const char *name) {
     static const char *const COLUMNS[] = {"key", "info", "filter"};
     for (size_t i = 0; i < sizeof COLUMNS / sizeof *COLUMNS; i++)
@@ -236,8 +236,8 @@ static int enter(struct table *table, bool changes) {
     return code == SQLITE_OK ? bloom_chunks_start(&table->chunks, changes) : code;
 }
 
-/* A cursor ends as one of an ordinary table does when the table that it reads is gone, or is another
- * one now. */
+/* When the table that a cursor reads is gone or is another one now, it ends as a cursor of an
+ * ordinary table does. */
 static int enter_cursor(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
     const int code = enter(table, false);

@@ -4,10 +4,12 @@
 
 #include <string.h>
 
-enum {
-    SLOTS_AT_FIRST = 16,
-    SLOT_SHARE = 8 /* slots may take one part in that many of the limit */
-};
+/* Slots at first, a power of two. */
+#ifndef BLOOM_ROW_SLOTS
+#define BLOOM_ROW_SLOTS 16
+#endif
+
+enum { SLOT_SHARE = 8 }; /* slots may take one part in that many of the limit */
 
 struct bloom_slot {
     sqlite3_int64 id; /* 0: free, because row 0 is not a chunk */
@@ -28,7 +30,7 @@ static bool has_bytes(const struct bloom_slot *slot) {
     return slot->id != 0 && slot->row != &seen_marker && slot->row != &absent_marker;
 }
 
-enum bloom_known bloom_rows_find(const struct bloom_rows *rows, sqlite3_int64 id,
+enum bloom_known bloom_rows_find(const struct bloom_row_memory *rows, sqlite3_int64 id,
                                  struct bloom_row **row) {
     if (rows->used == 0)
         return BLOOM_UNKNOWN;
@@ -45,32 +47,32 @@ enum bloom_known bloom_rows_find(const struct bloom_rows *rows, sqlite3_int64 id
 
 /* Memory */
 
-static bool has_room(struct bloom_rows *rows, uint64_t bytes) {
+static bool has_room(struct bloom_row_memory *rows, uint64_t bytes) {
     if (*rows->total + bytes > rows->limit)
         rows->is_full = true;
     return !rows->is_full;
 }
 
-static void add_bytes(struct bloom_rows *rows, uint64_t bytes) {
+static void add_bytes(struct bloom_row_memory *rows, uint64_t bytes) {
     *rows->total += bytes;
     rows->bytes += bytes;
 }
 
-static void subtract_bytes(struct bloom_rows *rows, uint64_t bytes) {
+static void subtract_bytes(struct bloom_row_memory *rows, uint64_t bytes) {
     *rows->total -= bytes;
     rows->bytes -= bytes;
 }
 
-static void free_row(struct bloom_rows *rows, struct bloom_row *row) {
+static void free_row(struct bloom_row_memory *rows, struct bloom_row *row) {
     subtract_bytes(rows, sizeof *row + row->length);
     sqlite3_free(row);
 }
 
 /* Returns true if there is a slot for one more id. */
-static bool has_slot(struct bloom_rows *rows) {
+static bool has_slot(struct bloom_row_memory *rows) {
     if (2 * (rows->used + 1) <= rows->slot_count)
         return true;
-    const size_t count = rows->slot_count > 0 ? 2 * rows->slot_count : SLOTS_AT_FIRST;
+    const size_t count = rows->slot_count > 0 ? 2 * rows->slot_count : BLOOM_ROW_SLOTS;
     const uint64_t bytes = count * sizeof(struct bloom_slot);
     if (rows->slot_count > 0 && bytes > rows->limit / SLOT_SHARE)
         return false;
@@ -91,7 +93,7 @@ static bool has_slot(struct bloom_rows *rows) {
 
 /* What is known */
 
-static void set_slot(struct bloom_rows *rows, sqlite3_int64 id, struct bloom_row *row) {
+static void set_slot(struct bloom_row_memory *rows, sqlite3_int64 id, struct bloom_row *row) {
     struct bloom_slot *slot = find_slot(rows->slots, rows->slot_count, id);
     if (has_bytes(slot))
         free_row(rows, slot->row);
@@ -100,13 +102,14 @@ static void set_slot(struct bloom_rows *rows, sqlite3_int64 id, struct bloom_row
 }
 
 /* What is known of a row must stay right when the memory is full, too. */
-void bloom_rows_note(struct bloom_rows *rows, sqlite3_int64 id, bool exists) {
+void bloom_rows_note(struct bloom_row_memory *rows, sqlite3_int64 id, bool exists) {
     struct bloom_row *row;
     if (bloom_rows_find(rows, id, &row) != BLOOM_UNKNOWN || (!rows->is_full && has_slot(rows)))
         set_slot(rows, id, exists ? &seen_marker : &absent_marker);
 }
 
-struct bloom_row *bloom_rows_reserve(struct bloom_rows *rows, sqlite3_int64 id, uint32_t length) {
+struct bloom_row *bloom_rows_reserve(struct bloom_row_memory *rows, sqlite3_int64 id,
+                                     uint32_t length) {
     const uint64_t bytes = sizeof(struct bloom_row) + length;
     struct bloom_row *row =
         has_slot(rows) && has_room(rows, bytes) ? sqlite3_malloc64(bytes) : NULL;
@@ -115,14 +118,14 @@ struct bloom_row *bloom_rows_reserve(struct bloom_rows *rows, sqlite3_int64 id, 
     return row;
 }
 
-void bloom_rows_keep(struct bloom_rows *rows, struct bloom_row *row) {
+void bloom_rows_keep(struct bloom_row_memory *rows, struct bloom_row *row) {
     add_bytes(rows, sizeof *row + row->length);
     set_slot(rows, row->id, row);
 }
 
 /* Drafts */
 
-void bloom_rows_draft(struct bloom_rows *rows, struct bloom_row *row) {
+void bloom_rows_draft(struct bloom_row_memory *rows, struct bloom_row *row) {
     if (row->is_draft)
         return;
     row->is_draft = true;
@@ -154,7 +157,7 @@ static struct bloom_row *take_sorted(struct bloom_row **list, size_t count) {
     return row;
 }
 
-void bloom_rows_sort_drafts(struct bloom_rows *rows) {
+void bloom_rows_sort_drafts(struct bloom_row_memory *rows) {
     size_t count = 0;
     for (const struct bloom_row *row = rows->drafts; row != NULL; row = row->next)
         count++;
@@ -162,14 +165,14 @@ void bloom_rows_sort_drafts(struct bloom_rows *rows) {
         rows->drafts = take_sorted(&rows->drafts, count);
 }
 
-void bloom_rows_clean_first(struct bloom_rows *rows) {
+void bloom_rows_clean_first(struct bloom_row_memory *rows) {
     rows->drafts->is_draft = false;
     rows->drafts = rows->drafts->next;
 }
 
 /* Dropping */
 
-void bloom_rows_drop_clean(struct bloom_rows *rows) {
+void bloom_rows_drop_clean(struct bloom_row_memory *rows) {
     for (size_t i = 0; i < rows->slot_count; i++)
         if (has_bytes(&rows->slots[i]) && !rows->slots[i].row->is_draft)
             free_row(rows, rows->slots[i].row);
@@ -181,7 +184,7 @@ void bloom_rows_drop_clean(struct bloom_rows *rows) {
         set_slot(rows, row->id, row);
 }
 
-void bloom_rows_drop(struct bloom_rows *rows) {
+void bloom_rows_drop(struct bloom_row_memory *rows) {
     rows->drafts = NULL;
     for (size_t i = 0; i < rows->slot_count; i++)
         if (has_bytes(&rows->slots[i]))

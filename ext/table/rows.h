@@ -30,7 +30,7 @@ struct bloom_row {
 struct bloom_slot;
 
 /* Begins as zeros, except for total and limit. */
-struct bloom_rows {
+struct bloom_row_memory {
     uint64_t *total; /* bytes of all rows and slots of the connection's tables */
     uint64_t limit;  /* of that */
     uint64_t bytes;  /* of this table */
@@ -42,32 +42,33 @@ struct bloom_rows {
 };
 
 /* Returns what is known of a row. If it is kept, *row is the row, valid until it is dropped. */
-enum bloom_known bloom_rows_find(const struct bloom_rows *rows, sqlite3_int64 id,
+enum bloom_known bloom_rows_find(const struct bloom_row_memory *rows, sqlite3_int64 id,
                                  struct bloom_row **row);
 
 /* Notes that a row was used and is not kept, or that it does not exist. */
-void bloom_rows_note(struct bloom_rows *rows, sqlite3_int64 id, bool exists);
+void bloom_rows_note(struct bloom_row_memory *rows, sqlite3_int64 id, bool exists);
 
 /* Returns memory for a row of that length, or NULL if there is no room. It is the caller's until
  * bloom_rows_keep takes it, or sqlite3_free. */
-struct bloom_row *bloom_rows_reserve(struct bloom_rows *rows, sqlite3_int64 id, uint32_t length);
+struct bloom_row *bloom_rows_reserve(struct bloom_row_memory *rows, sqlite3_int64 id,
+                                     uint32_t length);
 
 /* Keeps a reserved row, whose bytes are now those of the database. */
-void bloom_rows_keep(struct bloom_rows *rows, struct bloom_row *row);
+void bloom_rows_keep(struct bloom_row_memory *rows, struct bloom_row *row);
 
 /* Makes a draft of a kept row that has changed. */
-void bloom_rows_draft(struct bloom_rows *rows, struct bloom_row *row);
+void bloom_rows_draft(struct bloom_row_memory *rows, struct bloom_row *row);
 
 /* Sorts the drafts by their ids. */
-void bloom_rows_sort_drafts(struct bloom_rows *rows);
+void bloom_rows_sort_drafts(struct bloom_row_memory *rows);
 
 /* The first draft was written, so it is clean now. */
-void bloom_rows_clean_first(struct bloom_rows *rows);
+void bloom_rows_clean_first(struct bloom_row_memory *rows);
 
 /* Drops everything except drafts. */
-void bloom_rows_drop_clean(struct bloom_rows *rows);
+void bloom_rows_drop_clean(struct bloom_row_memory *rows);
 
 /* Drops everything. */
-void bloom_rows_drop(struct bloom_rows *rows);
+void bloom_rows_drop(struct bloom_row_memory *rows);
 
 #endif

@@ -121,7 +121,7 @@ void bloom_span_rest(struct bloom_span *span) {
 }
 
 static void ask_limit(struct bloom_span *span) {
-    struct bloom_rows *rows = &span->rows;
+    struct bloom_row_memory *rows = &span->rows;
     const uint64_t size = bloom_database_cache_bytes(&span->database);
     rows->limit = size > BLOOM_CACHE_BYTES ? size : BLOOM_CACHE_BYTES;
     rows->is_full = *rows->total >= rows->limit;
@@ -282,7 +282,7 @@ static int foreign_changes(const struct bloom_span *span) {
 }
 
 /* xSavepoint follows if a savepoint is open. */
-static void begin(struct bloom_span *span, enum bloom_transaction transaction) {
+static void begin_span(struct bloom_span *span, enum bloom_transaction transaction) {
     bloom_span_end(span);
     bloom_span_ask_file(span);
     span->writing = (struct bloom_writing){.transaction = transaction,
@@ -292,13 +292,13 @@ static void begin(struct bloom_span *span, enum bloom_transaction transaction) {
 }
 
 void bloom_span_create(struct bloom_span *span) {
-    begin(span, BLOOM_MAKING);
+    begin_span(span, BLOOM_MAKING);
 }
 
 int bloom_span_begin(struct bloom_span *span) {
     const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
     if (code == SQLITE_OK)
-        begin(span, BLOOM_BEGUN);
+        begin_span(span, BLOOM_BEGUN);
     return code;
 }
 
@@ -310,7 +310,7 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
     span->writing.is_alone = span->writing.has_changed = false;
     if (!waits && code == SQLITE_OK) {
         if (span->writing.transaction == BLOOM_MAKING)
-            begin(span, BLOOM_BEGUN);
+            begin_span(span, BLOOM_BEGUN);
         span->writing.depth = depth;
     } else {
         for (struct bloom_span *each = span->database.owner->tables; each != NULL;

@@ -86,8 +86,8 @@ enum bloom_transaction {
 /* What is known of the write transaction. Outside, only was_dense counts. */
 struct bloom_writing {
     enum bloom_transaction transaction;
-    bool was_dense;   /* of the last ones, more than 1.5 times as many keys as rows were changed */
-    uint64_t changes; /* of keys, since that was judged */
+    bool was_dense;      /* the last changes were of more than 1.5 keys a row */
+    uint64_t changes;    /* of keys, since that was judged */
     bool has_changed; /* a row since the last savepoint, so that the table is locked */
     bool is_alone;    /* no other statement writes, asked since the last savepoint */
     int foreign_changes; /* of rows, by others, up to the last savepoint */
@@ -97,7 +97,7 @@ struct bloom_writing {
 /* One for each object of a table. */
 struct bloom_span {
     struct bloom_database database;
-    struct bloom_rows rows;
+    struct bloom_row_memory rows;
     struct bloom_span *next; /* of the connection */
     unsigned references;     /* by the object, and while drafts are written */
     bool has_twins;          /* other objects have the same schema and name */

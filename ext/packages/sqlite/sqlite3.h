@@ -34,8 +34,8 @@ typedef void (*sqlite3_final_type)(sqlite3_context *);
 
 /* clang-format off */
 enum {
-    SQLITE_OK = 0, SQLITE_ERROR = 1, SQLITE_BUSY = 5, SQLITE_LOCKED = 6, SQLITE_NOMEM = 7,
-    SQLITE_READONLY = 8, SQLITE_INTERRUPT = 9, SQLITE_CORRUPT = 11, SQLITE_SCHEMA = 17,
+    SQLITE_OK = 0, SQLITE_ERROR = 1, SQLITE_ABORT = 4, SQLITE_BUSY = 5, SQLITE_LOCKED = 6,
+    SQLITE_NOMEM = 7, SQLITE_INTERRUPT = 9, SQLITE_CORRUPT = 11, SQLITE_SCHEMA = 17,
     SQLITE_TOOBIG = 18, SQLITE_CONSTRAINT = 19, SQLITE_AUTH = 23, SQLITE_ROW = 100,
     SQLITE_DONE = 101, SQLITE_CORRUPT_VTAB = 267, SQLITE_ABORT_ROLLBACK = 516,
     SQLITE_INTEGER = 1, SQLITE_FLOAT = 2, SQLITE_TEXT = 3, SQLITE_BLOB = 4, SQLITE_NULL = 5,
@@ -210,7 +210,8 @@ struct sqlite3_module {
       const char **e), (d, t, n, o, s, e)) U(result_pointer, 2) \
     P(result_pointer, (sqlite3_context *c, void *v, const char *t, sqlite3_destructor_type f), \
       (c, v, t, f)) F(void *, value_pointer, (sqlite3_value *v, const char *t), (v, t)) \
-    F(int, vtab_nochange, (sqlite3_context *c), (c)) U(str_new, 5) \
+    F(int, vtab_nochange, (sqlite3_context *c), (c)) U(vtab_collation, 1) \
+    F(const char *, vtab_collation, (sqlite3_index_info *i, int n), (i, n)) U(str_new, 3) \
     F(sqlite3_str *, str_new, (sqlite3 *d), (d)) F(char *, str_finish, (sqlite3_str *s), (s)) \
     V(void, str_appendf, str_appendf, (sqlite3_str *, const char *, ...)) \
     P(str_vappendf, (sqlite3_str *s, const char *t, va_list a), (s, t, a)) \
