@@ -35,6 +35,7 @@ FORMATS = "documentation/format_test.py"
 PROGRAMS = "exchange/programs_test.py"
 NEWCOMER = "documentation/newcomer_test.py"
 PACKAGES = "packages/"
+HOSTS = "hosts/hosts.py"
 RUN = {
     "CONTRIBUTING.md": {"sh": HERE},
     "README.md": {"sql": HERE, "text": HERE, "python": HERE, "sh": NEWCOMER},
@@ -44,6 +45,8 @@ RUN = {
         "c": PACKAGES, "sh": "needs the NDK", "kotlin": "needs Android",
         "swift": "needs Xcode", "dart": "needs Flutter", "tsx": "needs React Native",
         "csharp": "needs .NET"},
+    "ext/packages/ORMS.md": {"sql": HOSTS, "js": HOSTS, "python": HOSTS, "sh": HOSTS,
+                             "rust": HOSTS},
     "ext/FORMAT-layouts.md": {"sql": HERE, "text": FORMATS},
     "ext/FORMAT-tables.md": {"sql": FORMATS},
     "ext/URLS.md": {"sql": HERE, "text": "documentation/urls_test.py"},
