@@ -112,11 +112,14 @@ def script(text):
 PAGE_SCRIPTS = ("dom.js", "probes.js", "shell.js", "picture.js", "list.js", "sizes.js", "sql.js",
                 "page.js")
 
+# What recipes read.
+READ = (".txt", ".json")
+
 # The recipes of the page by what they are for.
 RECIPE_GROUPS = {
-    "Check against a list": "many_lists live_list browser_history pihole passwords known_files"
-    " decontaminate",
-    "Remember what was seen": "crawler revisits read_history",
+    "Check against a list": "many_lists live_list browser_history pihole malicious_packages"
+    " passwords known_files decontaminate",
+    "Remember what was seen": "crawler revisits one_table_for_all_users",
     "Drop what comes again": "recent_events idempotency remove_duplicates orm_door",
     "Spare a look-up": "request_guard cache_penetration cache_admission",
     "Compare tables and databases": "common_rows do_not_mail sync_databases bitmap",
@@ -140,7 +143,7 @@ def page():
     recipes = [{"name": name, "group": group, "title": recipe_title(texts[name]),
                 "sql": texts[name]} for name, group in group_of.items()]
     data = {f"sql/data/{path.name}": packed(path.read_bytes())
-            for path in sorted((release.TOP / "sql/data").glob("*.txt"))}
+            for path in sorted((release.TOP / "sql/data").glob("*.*")) if path.suffix in READ}
     module = {path.name: path.read_text() for path in MODULE.glob("*.mjs")}
     common = module["sqlite-bloom-common.mjs"]
     parts = {
