@@ -120,7 +120,8 @@ RECIPE_GROUPS = {
     "Check against a list": "many_lists live_list browser_history pihole malicious_packages"
     " passwords known_files decontaminate",
     "Remember what was seen": "crawler revisits one_table_for_all_users",
-    "Drop what comes again": "recent_events idempotency remove_duplicates orm_door",
+    "Drop what comes again": "handled_events recent_events idempotency remove_duplicates"
+    " orm_door",
     "Spare a look-up": "request_guard cache_penetration cache_admission",
     "Compare tables and databases": "common_rows do_not_mail sync_databases bitmap",
     "Send, split and merge filters": "ship_filter shards one_row_per_node exchange_with_guava",
