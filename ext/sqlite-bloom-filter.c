@@ -48,7 +48,7 @@ static int report_no_memory(const struct report *report) {
 /* Fails because a layout does not support an action. */
 static int report_not_offered(const struct report *report, const struct bloom_layout *layout,
                               const char *action, const char *advice) {
-    return report_fail(report, SQLITE_BLOOM_REFUSED, "cannot %s a filter of layout %s. %s", action,
+    return report_fail(report, SQLITE_BLOOM_REFUSED, "cannot %s filter of layout %s. %s", action,
                        layout->name, advice);
 }
 
@@ -169,7 +169,7 @@ int sqlite_bloom_filter_new(struct sqlite_bloom_filter **filter, uint64_t n, dou
     if (status != SQLITE_BLOOM_OK)
         return status;
     if (shape.layout->add == NULL)
-        return report_not_offered(&report, shape.layout, "choose n for", shape.layout->advice);
+        return report_not_offered(&report, shape.layout, "make an empty", shape.layout->advice);
     if (!bloom_shape_size(&shape, n, reason))
         return report_fail(&report, SQLITE_BLOOM_REFUSED, "%s", reason);
     return filter_own(filter, &own, &shape, bloom_filter_new(&shape, &own), &report);
@@ -439,7 +439,7 @@ static int add_many(struct sqlite_bloom_filter *filter, const struct sqlite_bloo
     const struct bloom_layout *layout = filter->shape.layout;
     uint64_t words[BLOOM_BUILDER_WORDS + BLOOM_HASH_WORDS_MAXIMUM];
     size_t done = 0;
-    int status = may_change(filter, layout->add != NULL, "add keys to", layout->advice, report);
+    int status = may_change(filter, layout->add != NULL, "add keys to a", layout->advice, report);
     while (status == SQLITE_BLOOM_OK && done < count) {
         size_t waiting = 0;
         while (status == SQLITE_BLOOM_OK && done + waiting < count &&
@@ -471,7 +471,7 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
                                char *problem) {
     const struct report report = {problem, __func__};
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    int status = may_change(filter, filter->shape.layout->repeats, "remove keys from",
+    int status = may_change(filter, filter->shape.layout->repeats, "remove keys from a",
                             "Make it with layout counting", &report);
     if (status == SQLITE_BLOOM_OK)
         status = words_to_add(&filter->shape, &key, &filter->memory, words, &report);
@@ -493,7 +493,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
     for (size_t i = 0; i < count; i++)
         if (!bloom_merge_offered(kind, filters[i]->shape.layout))
             return report_not_offered(report, filters[i]->shape.layout,
-                                      kind == BLOOM_UNION ? "unite" : "intersect",
+                                      kind == BLOOM_UNION ? "unite a" : "intersect a",
                                       filters[i]->shape.layout->advice);
     size_t taken = 0;
     for (; taken < count && merged == BLOOM_BUILT; taken++)

@@ -7,7 +7,9 @@
 .bail on
 .load ./bloom
 .mode column
--- In a file of your own first say PRAGMA page_size = 1024, because each commit writes whole pages.
+-- In a file of your own first say PRAGMA page_size = 1024, because each commit writes whole pages,
+-- and PRAGMA journal_mode = wal. Each connection says PRAGMA synchronous = normal, so that a commit
+-- does not wait for the disk.
 
 -- What the crawler stores: the queue of URLs to visit, and all URLs that it has ever met. The
 -- filter table grows if there are more than its capacity.

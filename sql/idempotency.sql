@@ -18,10 +18,14 @@ CREATE VIRTUAL TABLE guard USING bloom(capacity=2000, fpr=0.001, generations=2,
   salt='4f1c9d0b7a3e58826d90c1b5f2a7e431');
 
 -- A request is one statement and one transaction, so the payment and its key are both there, or
--- neither is. The command 'add' writes the key to the newest generation.
+-- neither is. The command 'rotate' with the number of the day, in real use unixepoch() / 86400,
+-- forgets old keys when a new day has come, and otherwise changes nothing. 'add' writes the key to
+-- the newest generation. Each request is a commit, so in a file of your own say PRAGMA
+-- journal_mode = wal, and PRAGMA synchronous = full if no payment may be lost.
 CREATE TABLE requests(key TEXT, amount INTEGER, day INTEGER, looked_up INTEGER DEFAULT 0,
   carried_out INTEGER DEFAULT 0);
 CREATE TRIGGER request AFTER INSERT ON requests BEGIN
+  INSERT INTO guard(guard, key) VALUES ('rotate', NEW.day);
   UPDATE requests SET looked_up = EXISTS (SELECT 1 FROM guard WHERE key = NEW.key)
     WHERE rowid = NEW.rowid;
   UPDATE requests SET carried_out = CASE WHEN looked_up THEN NOT EXISTS (SELECT 1 FROM payments
@@ -31,22 +35,12 @@ CREATE TRIGGER request AFTER INSERT ON requests BEGIN
   INSERT INTO guard(guard, key) VALUES ('add', NEW.key);
 END;
 
--- At midnight, called by cron.
-CREATE TABLE midnights(day INTEGER PRIMARY KEY);
-CREATE TRIGGER midnight AFTER INSERT ON midnights BEGIN
-  INSERT INTO guard(guard) VALUES ('rotate');
-END;
-
 -- Four days, made up: 2,000 payments a day, of which every tenth is sent three times.
-CREATE TABLE days(day INTEGER);
-CREATE TRIGGER day AFTER INSERT ON days BEGIN
-  INSERT INTO midnights VALUES (NEW.day);
-  INSERT INTO requests(key, amount, day)
-    SELECT printf('key-%d-%04d', NEW.day, request.value), request.value % 90 + 10, NEW.day
-      FROM generate_series(1, 2000) AS request, generate_series(1, 3) AS time
-      WHERE time.value = 1 OR request.value % 10 = 0;
-END;
-INSERT INTO days SELECT value FROM generate_series(1, 4);
+INSERT INTO requests(key, amount, day)
+  SELECT printf('key-%d-%04d', day.value, request.value), request.value % 90 + 10, day.value
+    FROM generate_series(1, 4) AS day, generate_series(1, 2000) AS request,
+         generate_series(1, 3) AS time
+   WHERE time.value = 1 OR request.value % 10 = 0;
 
 SELECT day, count(*) AS requests, sum(carried_out) AS "carried out", sum(looked_up) AS "looked up",
        sum(looked_up AND carried_out) AS "in vain"

@@ -1,8 +1,8 @@
--- Each event of the last 24 hours once, in bounded space, by a filter table that forgets old keys.
--- Time is what the application says it is. A row in the table hours opens the next hour, and the
--- first of every four hours rotates the filter. So an event is known for 24 to 28 hours after it
--- was first seen, and longer if hours were missed. From cron, every hour: sqlite3 events.db ".load
--- PATH/bloom" "INSERT OR IGNORE INTO hours VALUES (CAST(julianday() * 24 AS INTEGER))"
+-- Each event of the last 24 hours once, in bounded space, by a filter table that forgets old keys
+-- by the clock. Each event first sends the number of the present four hours. While that is the
+-- same, nothing happens. When it has grown, the table forgets what is too old. So an event is known
+-- for 24 to 28 hours after it was first seen, and no job has to run. In real use the number is
+-- unixepoch() / 14400.
 -- From the top folder: sqlite3 < sql/recent_events.sql
 .bail on
 .load ./bloom
@@ -12,32 +12,24 @@
 -- events in four hours. fpr is the share of new events that are taken for known ones, over all
 -- generations together.
 CREATE VIRTUAL TABLE seen USING bloom(capacity=4000, fpr=0.001, generations=7);
-CREATE TABLE hours(hour INTEGER PRIMARY KEY);
-CREATE TRIGGER hours_insert AFTER INSERT ON hours
-  WHEN NEW.hour / 4 > (SELECT max(hour) FROM hours WHERE hour <> NEW.hour) / 4 BEGIN
-  INSERT INTO seen(seen) VALUES ('rotate');
-END;
 
 -- Events come in many times, and pass on once. The table below is only for the figures of this
 -- recipe. In real use nothing is kept except the filter.
 CREATE TABLE arrived(hour INTEGER, id TEXT, is_new INTEGER);
 CREATE TRIGGER arrived_insert AFTER INSERT ON arrived BEGIN
+  INSERT INTO seen(seen, key) VALUES ('rotate', NEW.hour / 4);
   UPDATE arrived SET is_new = NOT EXISTS (SELECT 1 FROM seen WHERE key = NEW.id)
     WHERE rowid = NEW.rowid;
   INSERT OR IGNORE INTO seen(key) VALUES (NEW.id);
 END;
 
 -- Three days, made up: 1,000 events an hour, of which every fifth was sent before, up to 23 hours
--- ago. An hour is one transaction, with its rotation and its events.
-CREATE TABLE clock(hour INTEGER);
-CREATE TRIGGER clock_insert AFTER INSERT ON clock BEGIN
-  INSERT INTO hours(hour) VALUES (NEW.hour);
-  INSERT INTO arrived(hour, id)
-    SELECT NEW.hour, printf('event-%06d', CASE WHEN value % 5 > 0 THEN NEW.hour * 1000 + value
-      ELSE max(1, NEW.hour * 1000 + value - 1 - (value * 7919 + NEW.hour * 104729) % 23000 / 5 * 5)
-      END) FROM generate_series(1, 1000);
-END;
-INSERT INTO clock SELECT value FROM generate_series(1, 72);
+-- ago.
+INSERT INTO arrived(hour, id)
+  SELECT hour, printf('event-%06d', CASE WHEN number % 5 > 0 THEN hour * 1000 + number
+    ELSE max(1, hour * 1000 + number - 1 - (number * 7919 + hour * 104729) % 23000 / 5 * 5) END)
+    FROM (SELECT hour.value AS hour, number.value AS number
+            FROM generate_series(1, 72) AS hour, generate_series(1, 1000) AS number);
 
 .print Events of three days
 SELECT count(*) AS arrived, sum(is_new) AS "passed on", count(DISTINCT id) AS "different ones",

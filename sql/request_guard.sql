@@ -9,7 +9,8 @@
 
 CREATE TABLE users(name TEXT PRIMARY KEY, email TEXT) WITHOUT ROWID;
 
--- The guard grows if there are more users than expected, and keeps its rate.
+-- The guard grows if there are more users than expected, and keeps its rate. In a file of your own
+-- say PRAGMA journal_mode = wal, so that requests are answered while a user is added.
 CREATE VIRTUAL TABLE guard USING bloom(capacity=2000, fpr=0.001);
 CREATE TRIGGER guard_insert AFTER INSERT ON users BEGIN
   INSERT INTO guard(key) VALUES (NEW.name);

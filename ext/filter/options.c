@@ -49,10 +49,18 @@ static unsigned digit_of(char letter) {
     return digit != NULL ? (unsigned)(digit - DIGITS) : 16;
 }
 
-/* The message begins with what was probably meant. */
-static int unknown_option(struct bloom_text name, const char *list, bloom_problem problem) {
+/* The message begins with what was probably meant. `alone`: no = follows the name. */
+static int unknown_option(struct bloom_text name, bool alone, const char *list,
+                          bloom_problem problem) {
+    /* An option of tables, and three names that others have for it. */
+    static const char *const NAMES[] = {"capacity", "n", "size", "items",
+                                        "fpr",      "p", "rate", "error_rate"};
+    enum { NAME_COUNT = 8 };
+    const bool for_table = strstr(list, NAMES[0]) != NULL;
     char quoted[BLOOM_QUOTE_SIZE], meant[BLOOM_QUOTE_SIZE] = "";
-    size_t digits = 0;
+    size_t digits = 0, called = 0;
+    while (called < NAME_COUNT && !bloom_text_is(name, NAMES[called]))
+        called++;
     while (digits < name.length && (name.start[digits] == '.' || digit_of(name.start[digits]) < 10))
         digits++;
     const struct bloom_layout *layout = bloom_layout_by_name(name.start, name.length);
@@ -65,6 +73,13 @@ static int unknown_option(struct bloom_text name, const char *list, bloom_proble
         snprintf(meant, sizeof meant, "Write layout=%s. ", layout->name);
     else if (rule != NULL)
         snprintf(meant, sizeof meant, "Write key=%s. ", rule->name);
+    else if (called < NAME_COUNT && for_table)
+        snprintf(meant, sizeof meant, "The option is called %s. ", NAMES[called / 4 * 4]);
+    else if (called < NAME_COUNT)
+        snprintf(meant, sizeof meant, "Give n and p as numbers before the options. ");
+    else if (alone && for_table)
+        snprintf(meant, sizeof meant,
+                 "The column is always called key. Write its type as in key=TEXT. ");
     return WRONG(problem, "unknown option %s. %sThe options are %s",
                  bloom_quote(quoted, name.start, name.length), meant, list);
 }
@@ -79,7 +94,7 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
     while (options[which].name != NULL && !bloom_text_is(name, options[which].name))
         which++;
     if (options[which].name == NULL)
-        return unknown_option(name, list, problem);
+        return unknown_option(name, equals == NULL, list, problem);
     if (equals == NULL)
         return WRONG(problem, "option %s has no value. Write %s=VALUE", options[which].name,
                      options[which].name);

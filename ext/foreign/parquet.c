@@ -249,14 +249,23 @@ static void parquet_add(const struct bloom_shape *shape, uint8_t *payload, const
                    parquet_set);
 }
 
+/* The hashes of the reals 0.0 and -0.0, which are equal as keys: a check of one finds the other. */
+static const uint64_t PARQUET_ZERO = 0x34c96acdcadb1bbb, PARQUET_MINUS_ZERO = 0x3f425eacf01544e0;
+
 static bool parquet_check(const struct bloom_shape *shape, const uint8_t *payload,
                           const uint64_t *words) {
-    return bloom_kernel(&parquet_kernel)->check(shape, payload, words[0]) != 0;
+    bloom_word_check *check = bloom_kernel(&parquet_kernel)->check;
+    return check(shape, payload, words[0]) != 0 ||
+           ((words[0] == PARQUET_ZERO || words[0] == PARQUET_MINUS_ZERO) &&
+            check(shape, payload, PARQUET_ZERO ^ PARQUET_MINUS_ZERO ^ words[0]) != 0);
 }
 
 static void parquet_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                const uint64_t *words, size_t count, uint8_t *found) {
     bloom_kernel(&parquet_kernel)->check_many(shape, payload, words, count, found);
+    for (size_t i = 0; i < count; i++)
+        if (words[i] == PARQUET_ZERO || words[i] == PARQUET_MINUS_ZERO)
+            found[i] = parquet_check(shape, payload, words + i);
 }
 
 /* count: a key sets one bit in each word of its block, so it leaves a bit zero with probability 1 -

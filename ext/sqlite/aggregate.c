@@ -39,18 +39,18 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     switch (source) {
     case SIZE_FROM_NUMBER:
         return bloom_sql_shape(context, count - 1, arguments + 1, shape) &&
-               bloom_sql_offers(context, shape->layout, shape->layout->add != NULL, "choose n for",
-                                shape->layout->advice) &&
+               bloom_sql_offers(context, shape->layout, shape->layout->add != NULL,
+                                "reserve room for n keys in a", shape->layout->advice) &&
                bloom_sql_check_length(context, shape);
     case SIZE_FROM_FILTER:
         if (count > 2)
             return bloom_sql_error(
                 context, "n is a filter, which has a p and options of its own. Leave p and "
                          "options out");
-        if (!bloom_sql_filter(context, 2, arguments[1], &template))
+        if (!bloom_sql_filter(context, 2, 1, arguments + 1, &template))
             return false;
         *shape = template.shape;
-        return bloom_sql_offers(context, shape->layout, shape->layout->add != NULL, "add keys to",
+        return bloom_sql_offers(context, shape->layout, shape->layout->add != NULL, "add keys to a",
                                 shape->layout->advice);
     default:
         if (count == 2)

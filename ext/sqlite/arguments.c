@@ -107,10 +107,11 @@ static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
     return BLOOM_STORED;
 }
 
-bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
+bool bloom_sql_filter(sqlite3_context *context, int position, int count, sqlite3_value **arguments,
                       struct bloom_stored *filter) {
     struct bloom_registration *registration = sqlite3_user_data(context);
-    bloom_problem problem;
+    sqlite3_value *value = arguments[0];
+    bloom_problem problem, other;
     int type = sqlite3_value_type(value);
     const struct bloom_stored *pinned =
         type == SQLITE_NULL ? bloom_sql_recent_pin(registration, value) : NULL;
@@ -118,6 +119,11 @@ bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *val
         read_stored(type, value, pinned, &registration->recent_header, filter, problem);
     if (kind == BLOOM_STORED_NO_MEMORY)
         sqlite3_result_error_nomem(context);
+    else if (kind == BLOOM_STORED_NOT && count > 1 &&
+             bloom_sql_stored(sqlite3_context_db_handle(context), arguments[1], filter, other) ==
+                 BLOOM_STORED)
+        bloom_sql_error(context, "argument 1 is not a filter, but argument 2 is. Give the filter "
+                                 "first");
     else if (kind == BLOOM_STORED_NOT)
         bloom_sql_error(context, "argument %d %s", position, problem);
     return kind == BLOOM_STORED;
@@ -282,6 +288,6 @@ bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layou
                       const char *action, const char *advice) {
     if (offered)
         return true;
-    return bloom_sql_error(context, "cannot %s a filter of layout %s. %s", action, layout->name,
+    return bloom_sql_error(context, "cannot %s filter of layout %s. %s", action, layout->name,
                            advice);
 }

@@ -70,8 +70,7 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
     bloom_problem problem;
     struct bloom_stored filter;
     uint64_t length = 0;
-    (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+    if (!bloom_sql_filter(context, 1, count, arguments, &filter))
         return;
     const struct bloom_exchange *format = read_format(context, arguments[1]);
     if (format == NULL)

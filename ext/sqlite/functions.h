@@ -73,15 +73,16 @@ bool bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite
                            const char *advice);
 
 /* Fails the function if `offered` is false: filters of that layout do not support the action, as in
- * "add keys to". advice is a sentence, such as the layout's. Returns offered. */
+ * "add keys to a". advice is a sentence, such as the layout's. Returns offered. */
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
                       const char *action, const char *advice);
 
 /* --- Argument readers. On failure they set the SQL error, which names the function and the
  * argument, and return false. --- */
 
-/* Reads a filter, as a BLOB or pinned; position counts from 1. NULL is an error. */
-bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
+/* Reads the first argument as a filter, a BLOB or pinned. position is its number in messages. NULL
+ * is an error. count is 2 if the next argument is something else, which a message compares. */
+bool bloom_sql_filter(sqlite3_context *context, int position, int count, sqlite3_value **arguments,
                       struct bloom_stored *filter);
 
 /* Reads a value of type TEXT. Only lack of memory is an error. */

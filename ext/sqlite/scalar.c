@@ -13,7 +13,7 @@
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_shape shape;
     if (bloom_sql_shape(context, count, arguments, &shape) &&
-        bloom_sql_offers(context, shape.layout, shape.layout->add != NULL, "choose n for",
+        bloom_sql_offers(context, shape.layout, shape.layout->add != NULL, "make an empty",
                          shape.layout->advice) &&
         bloom_sql_check_length(context, &shape))
         bloom_sql_result_filter(context, &shape, bloom_filter_new(&shape, &bloom_sql_memory));
@@ -45,11 +45,10 @@ void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **argumen
 void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+    if (!bloom_sql_filter(context, 1, count, arguments, &filter))
         return;
     const struct bloom_layout *layout = filter.shape.layout;
-    if (!bloom_sql_offers(context, layout, layout->add != NULL, "add keys to", layout->advice))
+    if (!bloom_sql_offers(context, layout, layout->add != NULL, "add keys to a", layout->advice))
         return;
     bool adds;
     if (!bloom_sql_key_to_add(context, 2, arguments[1], &filter.shape, words, &adds))
@@ -68,8 +67,7 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
     uint64_t words[BLOOM_ASKED_WORDS];
     uint8_t found[BLOOM_RULE_KEYS_MAXIMUM];
     unsigned keys;
-    (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+    if (!bloom_sql_filter(context, 1, count, arguments, &filter))
         return;
     const struct bloom_shape *shape = &filter.shape;
     const uint8_t *payload = bloom_stored_payload(&filter);
@@ -108,11 +106,10 @@ static bool offers_counts(sqlite3_context *context, const struct bloom_layout *l
 void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+    if (!bloom_sql_filter(context, 1, count, arguments, &filter))
         return;
     const struct bloom_layout *layout = filter.shape.layout;
-    if (!offers_counts(context, layout, "remove keys from"))
+    if (!offers_counts(context, layout, "remove keys from a"))
         return;
     enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);
     if (kind == BLOOM_KEY_NO_MEMORY) {
@@ -130,8 +127,7 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
 void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     const struct bloom_layout *layout = NULL;
-    (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+    if (!bloom_sql_filter(context, 1, count, arguments, &filter))
         return;
     if (sqlite3_value_type(arguments[1]) == SQLITE_TEXT) {
         struct bloom_text name;
@@ -168,7 +164,7 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
 /* Reads a filter and estimates what is in it. Returns false after failing the function. */
 static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
                           struct bloom_stored *filter, struct bloom_estimate *estimate) {
-    if (!bloom_sql_filter(context, 1, value, filter))
+    if (!bloom_sql_filter(context, 1, 1, &value, filter))
         return false;
     const struct bloom_shape *shape = &filter->shape;
     const struct bloom_blocks *blocks = shape->layout->blocks;
@@ -194,8 +190,8 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
 static void count_of_key(sqlite3_context *context, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter) ||
-        !offers_counts(context, filter.shape.layout, "count single keys of"))
+    if (!bloom_sql_filter(context, 1, 2, arguments, &filter) ||
+        !offers_counts(context, filter.shape.layout, "count single keys of a"))
         return;
     enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);
     if (kind == BLOOM_KEY_NO_MEMORY)
@@ -294,8 +290,7 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
 /* bloom_pin(filter) returns the filter as a pointer value, which SQLite never copies. */
 void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
-    (void)count;
-    if (bloom_sql_filter(context, 1, arguments[0], &filter))
+    if (bloom_sql_filter(context, 1, count, arguments, &filter))
         bloom_sql_result_pin(context, &filter);
 }
 

@@ -31,7 +31,7 @@
 enum table_column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
 
 /* idxNum of a plan. */
-enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_ARGUMENTS, PLAN_MATCH };
+enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_COUNT, PLAN_ARGUMENTS, PLAN_MATCH };
 
 struct table {
     sqlite3_vtab base; /* first: SQLite sees only this */
@@ -327,7 +327,8 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
         info->estimatedCost = CHECK_COST;
         return SQLITE_OK;
     }
-    info->idxNum = PLAN_LIST;
+    info->idxNum =
+        lists ? PLAN_LIST : PLAN_COUNT; /* a DELETE without WHERE uses no column, either */
     info->estimatedRows = INT64_C(1) << 40;
     return SQLITE_OK;
 }
@@ -366,6 +367,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
                          sqlite3_value **arguments) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
+    const char *name = database_of(table)->name;
+    const struct bloom_shape *shape = &table->chunks.configuration.key_shape;
     uint64_t words[BLOOM_ASKED_WORDS];
     unsigned asked = 1;
     (void)text;
@@ -380,32 +383,31 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     case PLAN_LIST:
         return table_error(table,
                            "a filter table cannot list its keys. Check a key with EXISTS (SELECT 1 "
-                           "FROM %s WHERE %s.key %s x), select info or filter without key, or "
-                           "delete all keys with INSERT INTO %s(%s) VALUES ('clear')",
-                           database_of(table)->name, database_of(table)->name,
-                           table->chunks.configuration.key_shape.keying.rule != NULL ? "MATCH"
-                                                                                     : "=",
-                           database_of(table)->name, database_of(table)->name);
-    case PLAN_ARGUMENTS:
+                           "FROM %s WHERE %s.key %s x), or select info or filter without key",
+                           name, name, shape->keying.rule != NULL ? "MATCH" : "=");
+    case PLAN_COUNT:
         return table_error(table,
-                           "as a function a filter table takes one argument, the key. Write %s(x)",
-                           database_of(table)->name);
+                           "a filter table has no rows to count or delete. Delete all keys with "
+                           "INSERT INTO %s(%s) VALUES ('clear'), or estimate their number with "
+                           "SELECT json_extract(info, '$.count') FROM %s",
+                           name, name, name);
+    case PLAN_ARGUMENTS:
+        return table_error(
+            table, "as a function a filter table takes one argument, the key. Write %s(x)", name);
     case PLAN_DESCRIBE:
         cursor->at_row = true;
         return SQLITE_OK;
     default:
         break;
     }
-    if (plan == PLAN_MATCH && table->chunks.configuration.key_shape.keying.rule == NULL)
+    if (plan == PLAN_MATCH && shape->keying.rule == NULL)
         return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE. "
                                   "Without a rule write key = x");
     struct bloom_typed_key key =
         bloom_typed_key(table->chunks.configuration.key, arguments[0], false);
-    enum bloom_key_kind kind =
-        plan == PLAN_MATCH
-            ? bloom_sql_asked_keys(arguments[0], &table->chunks.configuration.key_shape, words,
-                                   &asked)
-            : bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words);
+    enum bloom_key_kind kind = plan == PLAN_MATCH
+                                   ? bloom_sql_asked_keys(arguments[0], shape, words, &asked)
+                                   : bloom_typed_key_words(&key, shape, words);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     code = bloom_keys_check(&table->chunks, words, asked, &cursor->at_row);

@@ -35,6 +35,7 @@ FORMATS = "documentation/format_test.py"
 PROGRAMS = "exchange/programs_test.py"
 NEWCOMER = "documentation/newcomer_test.py"
 PACKAGES = "packages/"
+HOSTS = "hosts/hosts.py"
 RUN = {
     "CONTRIBUTING.md": {"sh": HERE},
     "README.md": {"sql": HERE, "text": HERE, "python": HERE, "sh": NEWCOMER},
@@ -44,6 +45,8 @@ RUN = {
         "c": PACKAGES, "sh": "needs the NDK", "kotlin": "needs Android",
         "swift": "needs Xcode", "dart": "needs Flutter", "tsx": "needs React Native",
         "csharp": "needs .NET"},
+    "ext/packages/ORMS.md": {"sql": HOSTS, "js": HOSTS, "python": HOSTS, "sh": HOSTS,
+                             "rust": HOSTS},
     "ext/FORMAT-layouts.md": {"sql": HERE, "text": FORMATS},
     "ext/FORMAT-tables.md": {"sql": FORMATS},
     "ext/URLS.md": {"sql": HERE, "text": "documentation/urls_test.py"},
@@ -229,9 +232,10 @@ class Examples(unittest.TestCase):
 
 class Trouble(unittest.TestCase):
     """Each section of TROUBLE and QUESTIONS in an empty database, with the extension loaded, but
-    where the section itself loads it. A row is printed as the shell does, an error behind `error:
-    `; an indented line of what is printed goes on with the line before it. The heading of a section
-    is a message that it prints, or begins with a capital letter."""
+    where the section itself loads it. A row is printed as the shell does, which runs a block that
+    imports, an error behind `error: `; an indented line of what is printed goes on with the line
+    before it. The heading of a section is a message that it prints, or begins with a capital
+    letter."""
 
     def test_each_section_prints_what_it_says(self):
         sections = re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)",
@@ -244,7 +248,9 @@ class Trouble(unittest.TestCase):
                 connection = connect(path, load=".load" not in section)
                 for language, block, wanted in examples(section):
                     with self.subTest(section=heading, block=block):
-                        if language == "sql":
+                        if ".import" in block:
+                            printed = self.run_shell(block, folder)
+                        elif language == "sql":
                             printed, connection = self.run_sql(connection, block, path)
                         else:
                             printed = run_python(block, folder).splitlines()
@@ -253,6 +259,12 @@ class Trouble(unittest.TestCase):
                 connection.close()
             if not heading[0].isupper() or heading.startswith(("NOT NULL", "UPSERT")):
                 self.assertIn(heading, said)
+
+    def run_shell(self, block, folder):
+        run = subprocess.run(["sqlite3", "-batch", "-init", "/dev/null", "-cmd",
+                              f".load {TOP}/bloom"], input=block, cwd=folder, text=True,
+                             capture_output=True, check=False)
+        return run.stdout.splitlines()
 
     def run_sql(self, connection, block, path):
         """What the block prints, and the connection that it leaves."""

@@ -415,6 +415,9 @@ class Filter:
         bits = self.bits(key)
         if not bits:
             return False
+        if self.hashing == 7 and self.words(key) in map(self.words, (0.0, -0.0)):
+            return any(all(self.payload[bit >> 3] >> (bit & 7) & 1 for bit in self.bits(zero))
+                       for zero in (0.0, -0.0))
         if self.layout == "counting":
             return all(self.counter(probe)[2] for probe in bits)
         return all(self.payload[bit >> 3] >> (bit & 7) & 1 for bit in bits)

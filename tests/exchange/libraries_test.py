@@ -259,6 +259,14 @@ class Arrow(WithExtension):
                                       n, p, form)
                     self.assertEqual(self.value(EXPORT, made, form), written)
 
+    def test_both_zeros(self):
+        """They are equal, and only one of them can be in a column of SQLite."""
+        for column in ([0.0], [-0.0]):
+            imported = self.value(IMPORT, self.written("float64", column, 1, 0.001), "parquet")
+            for zero in (0.0, -0.0, 0):
+                self.assertEqual(self.value("SELECT bloom_check(?1, ?2)", imported, zero), 1)
+            self.assertEqual(self.value("SELECT bloom_check(?1, ?2)", imported, 1.0), 0)
+
     def test_halved_filters(self):
         """Row groups of one n and p with few keys and many: filters of several sizes, each ours
         halved until it is as short, and with all their keys when united."""

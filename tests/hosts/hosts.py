@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
-"""Loads the built packages in languages that are installed here, and prints a table. Java, Go,
-Rust, Ruby and SQLAlchemy are not among them: tests/packages loads their packages.
+"""Loads the built packages in languages that are installed here, and prints a table. Java, Go, Rust
+and Ruby are not among them: tests/packages loads their packages.
 
     hosts.py [NAME...]      only the hosts whose names hold one of the words
 
 Each host is one of the short scripts in load/, which a user can copy. A script makes a filter of
 'a', 'b' and 42, and prints its MD5 digest as the host sees the BLOB. It binds the filter again to
-check 'a', 'c' and the integer 42, bound as that host does, and shows the message of an error. What
-is not installed is skipped and says so. Drivers of PyPI and npm come from tests/packages/fetch.sh.
-Our packages are installed each time.
+check 'a', 'c' and the integer 42, bound as that host does, and shows the message of an error.
+Those called ORM are the programs of ext/packages/ORMS.md, each in an empty folder; they print what
+their comments say.
+
+What is not installed is skipped and says so. Drivers of PyPI and npm come from
+tests/packages/fetch.sh. Our packages are installed each time.
 """
 
 import functools
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +28,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 sys.path.insert(0, str(TOP / "tests/packages"))
-from common import BUILD, DRIVERS, Python, loaded, missing, npm_install, run  # noqa: E402
+from common import (BUILD, DRIVERS, Python, comments, examples, loaded, missing,  # noqa: E402
+                    npm_install, run)
 
 SCRIPTS = HERE / "load"
 # That of the packages, or where they cannot be built (packages.py says why) the one of make.
@@ -79,6 +84,48 @@ def command_line(script):
     return load
 
 
+def of_page(heading, language):
+    """The program of a section of ORMS.md, beside the extension and filters.sql."""
+    page = (TOP / "ext/packages/ORMS.md").read_text(encoding="utf-8")
+    (program,) = examples(re.search(rf"^## {heading}\n(.*?)^## ", page, re.M | re.S)[1], language)
+    (filters,) = examples(page, "sql")
+
+    def load():
+        with tempfile.TemporaryDirectory(dir=DRIVERS) as name:
+            folder = pathlib.Path(name)
+            (folder / "filters.sql").write_text(filters, encoding="utf-8")
+            shutil.copy(LIBRARY, folder)
+            printed = {"js": javascript_of_page, "python": python_of_page,
+                       "rust": rust_of_page}[language](program, folder, page)
+        wanted = comments(program)
+        assert wanted and printed.splitlines() == wanted, printed
+
+    return load
+
+
+def javascript_of_page(program, folder, _):
+    need("npm", "node")
+    need_package("npm", "npm")
+    npm_install(folder)
+    (folder / "program.mjs").write_text(program, encoding="utf-8")
+    return run("node", "program.mjs", cwd=folder)
+
+
+def python_of_page(program, folder, _):
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    return run(environment().folder / "bin/python", "-W", "error", "program.py", cwd=folder)
+
+
+def rust_of_page(program, folder, page):
+    """What cargo compiles stays, because SQLite is in it."""
+    need("cargo", "cc")
+    (dependencies,) = examples(page, "sh")
+    target = {"CARGO_TARGET_DIR": str(DRIVERS / "cargo"), "CARGO_PROFILE_DEV_DEBUG": "0"}
+    run("sh", "-ec", f"cargo init -q --name page .\n{dependencies}", cwd=folder, env=target)
+    (folder / "src/main.rs").write_text(program, encoding="utf-8")
+    return run("cargo", "run", "-q", cwd=folder, env=target)
+
+
 def interpreter(*command, probe):
     """A language with its binding to SQLite; probe: a command that fails when the binding is not
     installed.
@@ -124,16 +171,25 @@ HOSTS = {
         "php", "-d", f"sqlite3.extension_dir={LIBRARY.parent}", "php.php",
         probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"]),
     "Perl: DBD::SQLite": interpreter("perl", "perl.pl", probe=["perl", "-e", "use DBD::SQLite"]),
+    "Tcl: sqlite3": interpreter(
+        "tclsh", "tcl.tcl",
+        probe=["sh", "-c", "echo 'exit [catch {package require sqlite3}]' | tclsh"]),
     "R: RSQLite": interpreter("Rscript", "r.R", probe=["Rscript", "-e", "library(RSQLite)"]),
     "Node.js: better-sqlite3": javascript("synchronous.mjs", "node", driver="better-sqlite3"),
     "Node.js: node:sqlite": javascript(
         "synchronous.mjs", DRIVERS / "node24/node_modules/node/bin/node", driver="node:sqlite"),
+    "Node.js 26: node:sqlite": javascript(
+        "synchronous.mjs", DRIVERS / "node26/node_modules/node/bin/node", driver="node:sqlite"),
     "Node.js: sqlite3": javascript("node-sqlite3.mjs", "node"),
     "Node.js: libsql": javascript("synchronous.mjs", "node", driver="libsql"),
     "bun: bun:sqlite": javascript("synchronous.mjs", BUN, driver="bun:sqlite"),
     "deno: node:sqlite": javascript(
         "synchronous.mjs", DENO, "run", "--quiet", "--allow-ffi", "--allow-read", "--allow-env",
-        "--allow-sys", driver="node:sqlite")}
+        "--allow-sys", driver="node:sqlite"),
+    **{f"ORM: {heading}": of_page(heading, language) for heading, language in (
+        ("Drizzle", "js"), ("Knex", "js"), ("Kysely", "js"), ("TypeORM", "js"),
+        ("SQLAlchemy", "python"), ("Alembic", "python"), ("Django", "python"),
+        ("peewee", "python"), ("sqlx", "rust"))}}
 
 
 def judge(output):
@@ -150,7 +206,9 @@ def examine(name):
     started = time.monotonic()
     outcome, problem = "ok", ""
     try:
-        judge(HOSTS[name]())
+        printed = HOSTS[name]()
+        if not name.startswith("ORM"):  # those have been judged by their comments
+            judge(printed)
     except Skip as reason:
         outcome, problem = "skip", reason
     except (AssertionError, OSError, subprocess.SubprocessError) as error:

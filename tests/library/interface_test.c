@@ -533,7 +533,7 @@ static void refusals(void) {
     refused(NEW(UINT64_MAX, 0.5, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: n is 18446744073709551615. Pass at most 1099511627776");
     refused(NEW(10, 0.5, "fuse"), SQLITE_BLOOM_REFUSED,
-            "sqlite_bloom_filter_new: cannot choose n for a filter of layout fuse. ");
+            "sqlite_bloom_filter_new: cannot make an empty filter of layout fuse. ");
     refused(NEW(10, 0.5, "%s\xff"), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: layout is '%s\\xff'. Write one of 'blocked', ");
     refused(sqlite_bloom_builder_open(&builder, 0.01, "", NULL, problem), SQLITE_BLOOM_REFUSED,

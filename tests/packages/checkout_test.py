@@ -234,33 +234,23 @@ class Npm(Checkout):
 @needs("mvn", "java", "javac")
 class Maven(Checkout):
     readme = "java"
-    PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>example.user</groupId><artifactId>user</artifactId><version>1</version>
-  <properties>
-    <maven.compiler.source>8</maven.compiler.source><maven.compiler.target>8</maven.compiler.target>
-    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-  </properties>
-  {dependencies}
-</project>
-"""
-
     def test_a_folder(self):
-        (install,), (dependencies,) = self.blocks("sh"), self.blocks("xml")
+        (install, run_it), (project,) = self.blocks("sh"), self.blocks("xml")
         self.stops("no-such-compiler", install.replace("-q", "-q -Dcc=no-such-compiler"),
                    read_only=False)
         self.machine("rm -rf ${MAVEN_OPTS#*=}/example/bloom\n" + install, read_only=False)
-        (self.project / "pom.xml").write_text(self.PROJECT.format(dependencies=dependencies))
+        (self.project / "pom.xml").write_text(project)
         sources = self.project / "src/main/java"
         sources.mkdir(parents=True)
         programs = {re.search(r"^class (\w+)", program, re.M)[1]: program
                     for program in self.blocks("java")[:2]}
         for name, program in programs.items():
             (sources / f"{name}.java").write_text(program)
-        self.machine("mvn -q compile dependency:copy-dependencies")
+        compile_it, run_visits = run_it.splitlines()
+        self.machine(compile_it)
         for name, program in programs.items():
-            self.shows(program, "java -cp 'target/classes:target/dependency/*'"
-                       f" {name} 2>&1 | grep -v SLF4J", f"{name}.java")
+            self.shows(program, f"{run_visits.replace('Visits', name)} 2>&1 | grep -v SLF4J",
+                       f"{name}.java")
 
 
 @needs("ruby")

@@ -24,8 +24,7 @@ PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
     <maven.compiler.release>17</maven.compiler.release>
     <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
   </properties>
-  {dependencies}
-    <dependency>
+{dependencies}    <dependency>
       <groupId>com.google.guava</groupId><artifactId>guava</artifactId>
       <version>33.3.1-jre</version>
     </dependency>
@@ -101,9 +100,8 @@ class Project(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         readme = README.read_text()
-        (dependencies,) = examples(readme, "xml")
-        project = PROJECT.format(repository=REPOSITORY.as_uri(),
-                                 dependencies=dependencies.replace("</dependencies>\n", ""))
+        dependencies = re.search(r" *<dependencies>.*(?= *</dependencies>)", readme, re.DOTALL)[0]
+        project = PROJECT.format(repository=REPOSITORY.as_uri(), dependencies=dependencies)
         (cls.folder / "pom.xml").write_text(project)
         sources = cls.folder / "src/main/java"
         sources.mkdir(parents=True)

@@ -48,31 +48,34 @@ function feed(name) {
   const many = Array.from({ length: 3500 }, (_, i) => (i % 3 ? `k${i}` : i));
   for (const keys of [odd, many, [...odd, ...many], ["\ufeff"], [7]])
     assert.deepEqual(built(keys, { options: "counting" }), agg(keys, ", NULL, 0.01, 'counting'"));
-  assert.deepEqual(built([1, null, undefined, NaN, "a"], { n: 50, p: 0.001 }),
+  assert.deepEqual(built([1, null, undefined, NaN, "a"], { capacity: 50, fpr: 0.001 }),
     agg([1, "a"], ", 50, 0.001"));
   says("build(): there is no key, and an empty filter lets everything pass. Look where the keys" +
     " come from, or make an empty filter with SELECT bloom_new(n)", () => built([]));
 
   // What is not known is an error. Each message begins with what is wrong, a call for each.
-  const plain = "Pass a plain object of options: n, p, options, progress";
+  const plain = "Pass a plain object of options: capacity, fpr, options, progress";
   const rate = "Pass a number between 0 and 1 (null for a bitmap), or leave it out";
   const key = "Pass a string, number, bigint of 64 bits or Uint8Array";
   const connection = "Pass a synchronous one, of better-sqlite3, node:sqlite (with" +
     " allowExtension: true), bun:sqlite or libsql";
   const later = new (class Later { prepare() { return { get: () => this }; } })(); // node-sqlite3
   for (const [said, advice, ...given] of [
-    ["there is no option fpr", plain, database, ["a"], { fpr: 0.0001 }],
+    ["there is no option p", "It is called fpr", database, ["a"], { p: 0.0001 }],
+    ["there is no option error_rate", "It is called fpr", database, ["a"], { error_rate: 0.0001 }],
+    ["there is no option n", "It is called capacity", database, ["a"], { n: 9 }],
     ["there is no option __proto__", plain, database, ["a"], JSON.parse('{"__proto__": 1}')],
     ["there is no option Symbol(p)", plain, database, ["a"], { [Symbol("p")]: 0.5 }],
     ["argument 3 is 0.001", plain, database, ["a"], 0.001],
     ["argument 3 is null", plain, database, ["a"], null],
     ["argument 3 is 'key=url'", plain, database, ["a"], "key=url"],
     ["argument 3 is [ 0.5 ]", plain, database, ["a"], [0.5]],
-    ["argument 3 is {}", plain, database, ["a"], Object.create({ p: 0.5 })],
+    ["argument 3 is {}", plain, database, ["a"], Object.create({ fpr: 0.5 })],
     ["argument 4 is 9", "Leave it out", database, ["a"], {}, 9],
-    ["p is undefined", rate, database, ["a"], { p: undefined }],
-    ["p is NaN", rate, database, ["a"], { p: NaN }],
-    ["n is 9n", "Pass a whole number, or leave it out", database, ["a"], { n: 9n }],
+    ["fpr is undefined", rate, database, ["a"], { fpr: undefined }],
+    ["fpr is NaN", rate, database, ["a"], { fpr: NaN }],
+    ["capacity is 9n", "Pass a whole number, or leave it out", database, ["a"],
+      { capacity: 9n }],
     ["options is null", 'Pass text, for example "key=url", or leave it out', database, ["a"],
       { options: null }],
     ["the connection is undefined", connection],
@@ -83,15 +86,32 @@ function feed(name) {
     ["key 1 is 9223372036854775808n", key, database, [2n ** 63n]],
   ])
     says(`build(): ${said}. ${advice}`, () => build(...given));
-  assert.throws(() => built(["a"], { get p() { throw new Error("mine"); } }), { message: "mine" });
-  const other = require("vm").runInNewContext("Object.freeze({ p: 0.5 })"); // of another realm
+  assert.throws(() => built(["a"], { get fpr() { throw new Error("mine"); } }),
+    { message: "mine" });
+  const other = require("vm").runInNewContext("Object.freeze({ fpr: 0.5 })"); // of another realm
   assert.deepEqual(built(["a"], other), agg(["a"], ", NULL, 0.5"));
 
   database.exec("CREATE VIRTUAL TABLE seen USING bloom(capacity=20000)");
+  says("addAll(): there is no option p. Pass a plain object of options: progress",
+    () => addAll(database, "seen", ["a"], { p: 0.5 }));
   says("addAll(): there is no option options. Pass a plain object of options: progress",
     () => addAll(database, "seen", ["a"], { options: "key=url" }));
   says("addAll(): the table is null. Pass its name as a string", () => addAll(database, null, []));
   assert.throws(() => addAll(database, "t", []), { message: "no such column: info" });
+  // The lines of a text with their line ends, of which the last may have none; not keys among which
+  // there is one.
+  const each = "each key ends with a line end, as 'a\\r' does, and would only be found with it." +
+    " Give the whole text to bloom_lines: ";
+  for (const text of ["a\r\nb\r\nc", "a\r\nb\r\n", "a\r\n"]) {
+    const lines = text.split("\n");
+    says(`build(): ${each}SELECT bloom_agg(text) FROM bloom_lines(?)`,
+      () => build(database, lines));
+    says(`addAll(): ${each}INSERT INTO "seen"(key) SELECT text FROM bloom_lines(?)`,
+      () => addAll(database, "seen", lines));
+    assert.equal(value("SELECT count(*) FROM seen WHERE key IN ('a\r', 'a', '')"), 0);
+  }
+  for (const keys of [["a", "b\n"], ["a\n", 5, "b"], ["a\n", new Uint8Array([10]), "b"]])
+    assert.deepEqual(built(keys), agg(keys, ""));
   const reports = [];
   const progress = (count) => reports.push(count);
   assert.equal(addAll(database, "seen", many, { progress }), 3500);

@@ -83,18 +83,18 @@ import Database from "better-sqlite3";
 import { addAll, build, getLoadablePath, load } from "sqlite-bloom";
 const database = new Database(getLoadablePath());
 load(database);
-build(database, ["a"], { n: 9, p: null, options: "bitmap", progress: console.log });
+build(database, ["a"], { capacity: 9, fpr: null, options: "bitmap", progress: console.log });
 addAll(database, "seen", new Set([1n, null]), { progress: console.log });
 // @ts-expect-error
 load("path");
 // @ts-expect-error
-build(database, ["a"], { fpr: 0.0001 });
+build(database, ["a"], { p: 0.0001 });
 // @ts-expect-error
 build(database, ["a"], 0.001);
 // @ts-expect-error
-build(database, ["a"], { p: undefined });
+build(database, ["a"], { fpr: undefined });
 // @ts-expect-error
-build(database, ["a"], { n: 9n });
+build(database, ["a"], { capacity: 9n });
 // @ts-expect-error
 addAll(database, "seen", ["a"], { options: "key=url" });
 """)

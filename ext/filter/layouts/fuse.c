@@ -604,8 +604,7 @@ const struct bloom_layout bloom_layout_fuse = {
     .keying = true,
     .probes_maximum = FUSE_PLACES,
     .bits_multiple = 1,
-    .advice = "It takes no keys later, so build it again from all keys, as in "
-              "bloom_agg(key, NULL, 0.01, 'fuse')",
+    .advice = "Build it from all its keys at once, as in bloom_agg(key, NULL, 0.01, 'fuse')",
     .size = fuse_size,
     .valid = fuse_valid,
     .check = fuse_check,

@@ -118,13 +118,19 @@ const isRate = (value) => value === null || (typeof value === "number" && !Numbe
 const progress = [isA("function"), "a function"];
 const OPTIONS = {
   build: {
-    n: [Number.isSafeInteger, "a whole number"],
-    p: [isRate, "a number between 0 and 1 (null for a bitmap)"],
+    capacity: [Number.isSafeInteger, "a whole number"],
+    fpr: [isRate, "a number between 0 and 1 (null for a bitmap)"],
     options: [isA("string"), 'text, for example "key=url"'],
     progress,
   },
   addAll: { progress },
 };
+
+// What others call these options.
+const CALLED = new Map([
+  ...["n", "size", "items"].map((word) => [word, "capacity"]),
+  ...["p", "rate", "error_rate", "errorRate"].map((word) => [word, "fpr"]),
+]);
 
 const problem = (name, what) => new TypeError(`sqlite-bloom: ${name}(): ${what}`);
 const shown = (value) => inspect(value, { depth: 0, breakLength: Infinity }).slice(0, 60);
@@ -145,8 +151,11 @@ function optionsOf(name, given, count) {
     throw problem(name, `argument ${count + 1} is ${shown(more)}. Leave it out`);
   const values = { ...options };
   for (const option of Reflect.ownKeys(values)) {
-    if (!Object.hasOwn(known, option))
-      throw problem(name, `there is no option ${String(option)}. ${advice}`);
+    if (!Object.hasOwn(known, option)) {
+      const called = CALLED.get(option);
+      throw problem(name, `there is no option ${String(option)}. ` +
+        (Object.hasOwn(known, called) ? `It is called ${called}` : advice));
+    }
     const [isRight, wanted] = known[option];
     if (!isRight(values[option]))
       throw problem(name, `${option} is ${shown(values[option])}. Pass ${wanted}, or leave it out`);
@@ -187,6 +196,8 @@ class Feed {
     this.progress = progress;
     this.kinds = new Set();
     this.done = 0;
+    this.ended = 0; // keys that end with a line end
+    this.lastEnded = 0; // the number of the last one
     this.strings = [];
     this.length = 0;
     this.numbers = new DataView(new ArrayBuffer(8 * BATCH_KEYS));
@@ -217,11 +228,24 @@ class Feed {
       if (++this.count === BATCH_KEYS) this.flushNumbers();
     } else if (typeof key === "string" || key instanceof Uint8Array || typeof key === "number") {
       if (!Number.isNaN(key)) this.write("key", key);
+      if (typeof key === "string" && /[\r\n]$/.test(key)) {
+        this.ended++;
+        this.lastEnded = this.done;
+      }
     } else {
       const advice = "Pass a string, number, bigint of 64 bits or Uint8Array";
       throw problem(this.name, `key ${this.done} is ${shown(key)}. ${advice}`);
     }
     if (this.progress && this.done % PROGRESS_KEYS === 0) this.progress(this.done);
+  }
+
+  // Refuses the lines of a text from which nobody has taken the line ends, because they are found
+  // only with their line ends. The last line of a text may have none.
+  refuseLines(sql) {
+    const others = this.done - this.ended;
+    if (this.ended > 0 && (others === 0 || (others === 1 && this.lastEnded < this.done)))
+      throw problem(this.name, "each key ends with a line end, as 'a\\r' does, and would only be " +
+        `found with it. Give the whole text to bloom_lines: ${sql} FROM bloom_lines(?)`);
   }
 
   // The batch begins with a line end, since bloom_lines leaves out a byte order mark at its start.
@@ -274,11 +298,12 @@ function within(database, work) {
 }
 
 function build(database, keys) {
-  const { n = null, p = 0.01, options, progress } = optionsOf("build", arguments, 3);
+  const { capacity = null, fpr = 0.01, options, progress } = optionsOf("build", arguments, 3);
   checkArguments("build", database, keys);
   return within(database, () => {
     const feed = new Feed(database, "build", progress);
     for (const key of keys) feed.add(key);
+    feed.refuseLines("SELECT bloom_agg(text)");
     const table = feed.flush();
     if (table === undefined) {
       throw new Error(
@@ -288,7 +313,7 @@ function build(database, keys) {
     }
     const more = options === undefined ? [] : [options];
     const sql = `SELECT bloom_agg(value, CAST(? AS INTEGER), ?${more.length ? ", ?" : ""})`;
-    const filter = valueOf(database, `${sql} FROM ${table}`, n, p, ...more);
+    const filter = valueOf(database, `${sql} FROM ${table}`, capacity, fpr, ...more);
     feed.empty();
     feed.reportTheEnd();
     return filter;
@@ -316,6 +341,7 @@ function addAll(database, table, keys) {
       feed.add(key);
       if (feed.done % STATEMENT_KEYS === 0) flush();
     }
+    feed.refuseLines(`INSERT INTO ${name}(key) SELECT text`);
     flush();
     feed.reportTheEnd();
     return feed.done;

@@ -32,23 +32,24 @@ export interface AddOptions {
 
 export interface BuildOptions extends AddOptions {
   /** How many keys the filter is made for; without it, as many as there are. */
-  n?: number;
-  /** The rate of false positives; null for a bitmap. */
-  p?: number | null;
+  capacity?: number;
+  /** The false-positive rate; null for a bitmap. */
+  fpr?: number | null;
   /** The fourth argument of bloom_agg. */
   options?: string;
 }
 
 /**
  * The bytes of a filter of all keys, as bloom_agg makes it. The connection must have loaded the
- * extension; its own data are not touched. Throws when there is no key at all.
+ * extension; its own data are not touched. Throws when there is no key at all, or when each key
+ * ends with a line end, as lines of a text do.
  */
 export declare function build(database: Preparing, keys: Iterable<Key>, options?: BuildOptions):
   Uint8Array;
 
 /**
  * Adds all keys to a filter table, a million with each INSERT, and returns how many there were. An
- * error leaves the table as it was.
+ * error leaves the table as it was, also when each key ends with a line end.
  */
 export declare function addAll(database: Preparing, table: string, keys: Iterable<Key>,
   options?: AddOptions): number;

@@ -113,6 +113,10 @@ def script(text):
 PAGE_SCRIPTS = ("dom.js", "probes.js", "shell.js", "picture.js", "list.js", "sizes.js", "sql.js",
                 "page.js")
 
+# What recipes read.
+READ = (".txt", ".json")
+
+
 def joined(*texts):
     """Modules as one: what they import from each other stands in the same text."""
     text = re.sub(r"^import .*;$", "", "\n".join(texts), flags=re.M)
@@ -125,7 +129,7 @@ def page():
                for group, rows in sql_recipes.groups().items() for name in rows
                if sql_recipes.needs_no_program(sql := sql_recipes.text(name))]
     data = {f"sql/data/{path.name}": packed(path.read_bytes())
-            for path in sorted((release.TOP / "sql/data").glob("*.txt"))}
+            for path in sorted((release.TOP / "sql/data").glob("*.*")) if path.suffix in READ}
     module = {path.name: path.read_text() for path in MODULE.glob("*.mjs")}
     common = module["sqlite-bloom-common.mjs"]
     parts = {

@@ -46,11 +46,11 @@ int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
     return message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-/* Returns true if a text is the name of a file and not a text to read, for example 'hosts.txt'
- * instead of readfile('hosts.txt'), '/etc/hosts', '~/list', 'lists/x' or 'C:\list'. It ends like
- * the names of lists (none of these ends is a top-level domain), or it is a path without signs that
- * names of files seldom have. It begins neither with a scheme nor with a host and a slash. It has
- * blanks only if it is a whole path with such an end. */
+/* Returns true if a text looks like the name of a file, for example 'hosts.txt' instead of
+ * readfile('hosts.txt'), '/etc/hosts', '~/list', 'lists/x' or 'C:\list'. It ends like the names of
+ * lists (none of these ends is a top-level domain), or it is a path without signs that names of
+ * files seldom have. It begins neither with a scheme nor with a host and a slash. It has blanks
+ * only if it is a whole path with such an end. */
 static bool is_file_name(const uint8_t *text, size_t length) {
     static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list", ".lst",
                                        ".log", ".hosts", ".conf", ".yaml", ".yml",  ".gz"};
@@ -95,10 +95,11 @@ int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
         return SQLITE_OK;
     char quoted[BLOOM_QUOTE_SIZE];
     bloom_quote(quoted, rows->bytes, rows->length);
-    return bloom_rows_fail(rows,
-                           "%s is the name of a file. Give its text, which is readfile(%s) in the "
-                           "sqlite3 shell, or bind its bytes in a program",
-                           quoted, quoted);
+    return bloom_rows_fail(
+        rows,
+        "%s looks like the name of a file. Give its text, which is readfile(%s) in the "
+        "sqlite3 shell, or bind its bytes in a program",
+        quoted, quoted);
 }
 
 /* Arguments */
