@@ -79,7 +79,8 @@ static int unknown_option(struct bloom_text name, bool alone, const char *list,
         snprintf(meant, sizeof meant, "Give n and p as numbers before the options. ");
     else if (alone && for_table)
         snprintf(meant, sizeof meant,
-                 "The column is always called key. Write its type as in key=TEXT. ");
+                 "If it declares the column, that is always called key. Write its type as in "
+                 "key=TEXT. ");
     return WRONG(problem, "unknown option %s. %sThe options are %s",
                  bloom_quote(quoted, name.start, name.length), meant, list);
 }

@@ -387,7 +387,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
                            name, name, shape->keying.rule != NULL ? "MATCH" : "=");
     case PLAN_COUNT:
         return table_error(table,
-                           "a filter table has no rows to count or delete. Delete all keys with "
+                           "a filter table cannot list its keys, so it has no rows to count or "
+                           "delete. Delete all keys with "
                            "INSERT INTO %s(%s) VALUES ('clear'), or estimate their number with "
                            "SELECT json_extract(info, '$.count') FROM %s",
                            name, name, name);
