@@ -165,29 +165,28 @@ bool bloom_span_may_keep(const struct bloom_span *span) {
     return total == share;
 }
 
-/* A twin may be disconnected when its drafts cannot be written, so nothing of it is used then. */
+static int write_twin(struct bloom_span *span, struct bloom_span *twin) {
+    int code = bloom_database_enter(&twin->database);
+    if (code == SQLITE_OK)
+        code = bloom_span_write(twin);
+    if (code == SQLITE_OK)
+        bloom_span_end(twin);
+    else
+        bloom_database_take_message(&span->database, &twin->database);
+    return code;
+}
+
+/* When drafts cannot be written, SQLite may disconnect their object, hence the references. */
 static int write_twins(struct bloom_span *span) {
-    struct bloom_span *each = span->database.owner->tables;
-    while (each != NULL) {
-        struct bloom_span *twin = is_twin(each, span) ? each : NULL;
-        if (twin != NULL) {
-            twin->references++;
-            int code = bloom_database_enter(&twin->database);
-            if (code == SQLITE_OK)
-                code = bloom_span_write(twin);
-            if (code == SQLITE_OK)
-                bloom_span_end(twin);
-            else
-                bloom_database_take_message(&span->database, &twin->database);
-            each = twin->next;
-            bloom_span_close(twin);
-            if (code != SQLITE_OK)
-                return code;
-        } else {
-            each = each->next;
-        }
+    int code = SQLITE_OK;
+    for (struct bloom_span *each = span->database.owner->tables, *next; each != NULL; each = next) {
+        each->references++;
+        if (code == SQLITE_OK && is_twin(each, span))
+            code = write_twin(span, each);
+        next = each->next;
+        bloom_span_close(each);
     }
-    return SQLITE_OK;
+    return code;
 }
 
 /* A span outside goes on if the database has the same version. */
