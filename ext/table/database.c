@@ -253,11 +253,12 @@ static int refuse_ignored(struct bloom_database *database) {
                                database->data_name);
 }
 
-/* The authorizer may be another one than that which permitted the statement. */
+/* The authorizer may be another one than that which permitted the statements. */
 int bloom_database_prepare_writing(struct bloom_database *database) {
-    sqlite3_finalize(database->statements[BLOOM_WRITE_ROW]);
-    database->statements[BLOOM_WRITE_ROW] = NULL;
-    const int code = prepare(database, BLOOM_WRITE_ROW);
+    finalize_statements(database);
+    int code = prepare(database, BLOOM_READ_ROW); /* for a row that does not exist */
+    if (code == SQLITE_OK)
+        code = prepare(database, BLOOM_WRITE_ROW);
     return code == SQLITE_OK ? refuse_ignored(database) : code;
 }
 
