@@ -10,7 +10,7 @@
 #ifndef BLOOM_LIST_LIST_H
 #define BLOOM_LIST_LIST_H
 
-#include "list/list_line.h"
+#include "list/forms.h"
 #include "url/url.h"
 
 /* The longest line, in bytes. */

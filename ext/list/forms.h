@@ -1,11 +1,14 @@
-/* Finds the entry in one line of a list, in each form of ext/URLS.md. */
-#ifndef BLOOM_LIST_LIST_LINE_H
-#define BLOOM_LIST_LIST_LINE_H
+/* The forms in which lists are published. A line is offered to one form after the other (forms.c),
+ * and each form is one function in the file of its family: hosts.c, adblock.c, programs.c and
+ * fields.c. ext/URLS.md says how each form is read. */
+#ifndef BLOOM_LIST_FORMS_H
+#define BLOOM_LIST_FORMS_H
 
-#include "list/list_span.h"
+#include "list/span.h"
 
 /* How an entry was read, or why a line is not one, each with its note. */
 #define LIST_FORMS(FORM)                                                                           \
+    FORM(LIST_OTHER, NULL)   /* not of the form that was asked, so the next one is */              \
     FORM(LIST_NOTHING, NULL) /* a remark, which has no row */                                      \
     FORM(LIST_PLAIN, NULL)                                                                         \
     FORM(LIST_HOSTS, "hosts file")                                                                 \
@@ -73,6 +76,20 @@ struct list_state {
  * are left in the state instead. */
 enum list_form list_narrow(struct list_state *state, struct list_span *line);
 
+/* Returns the words for a form; NULL for LIST_PLAIN. */
+const char *list_note(enum list_form form);
+
+/* A form narrows a line of its own down to the entry and returns how it was read, or why there is no
+ * entry. It returns LIST_OTHER for any other line, from which it may have removed a remark or the
+ * marks of an item. */
+typedef enum list_form list_reader(struct list_state *state, struct list_span *line);
+
+/* hosts.c */
+list_reader list_remark, list_hosts, list_range, list_bare;
+
+/* Recognises remarks: #, !, ;, // alone or in a line of several words, [Adblock Plus 2.0]. */
+bool list_is_remark(struct list_span line);
+
 /* Removes the next of several names from the state, which must have one, and returns it. */
 struct list_span list_next_name(struct list_state *state);
 
@@ -80,12 +97,32 @@ struct list_span list_next_name(struct list_state *state);
  * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
 enum list_form list_network(struct list_span *span);
 
+/* Removes the remark after an entry. A dot or a colon is before it, and its sign follows a blank
+ * and is not in quotation marks. */
+struct list_span list_without_remark(struct list_span line);
+
+/* adblock.c */
+list_reader list_adblock;
+
 /* Reads the options of a rule that blocks a plain URL, from their dollar to the end of the line.
  * Returns their end, with the form of the rule; or their dollar, if list_narrow must read them. */
 const uint8_t *list_plain_options(struct list_state *state, struct list_span rest,
                                   enum list_form *form);
 
-/* Returns the words for a form; NULL for LIST_PLAIN. */
-const char *list_note(enum list_form form);
+/* Returns true if a pattern that nothing marks as a rule is only a part of an address. */
+bool list_is_part(const struct list_state *state, struct list_span pattern);
+
+/* programs.c */
+list_reader list_dnsmasq, list_unbound, list_zone, list_proxy;
+
+/* headings.c */
+list_reader list_heading, list_row;
+
+/* fields.c */
+list_reader list_item, list_tabs, list_url, list_separated, list_words;
+
+/* Removes the first field from the rest of a line, and returns it without blanks and quotation
+ * marks around it. After the last field the rest begins past the end of the line. */
+struct list_span list_next_field(struct list_span *rest, uint8_t separator);
 
 #endif

@@ -1,7 +1,7 @@
 /* A span is a stretch of a list's bytes. These functions trim spans, compare them with words, and
  * recognise schemes, addresses and numbers. */
-#ifndef BLOOM_LIST_LIST_SPAN_H
-#define BLOOM_LIST_LIST_SPAN_H
+#ifndef BLOOM_LIST_SPAN_H
+#define BLOOM_LIST_SPAN_H
 
 #include "url/address.h"
 #include "url/bytes.h"
@@ -153,6 +153,14 @@ static inline bool list_is_number(struct list_span span) {
          at++)
         dots += *at == '.' && at + 1 < span.end && url_is_digit(at[1]);
     return at == span.end && dots < 3 && !list_is_ipv6(span);
+}
+
+/* Returns a word without blanks and quotation marks around it. */
+static inline struct list_span list_unquoted(struct list_span word) {
+    word = list_trim(word);
+    word.at += list_begins(word, "'") || list_begins(word, "\"");
+    word.end -= list_ends(word, "'") || list_ends(word, "\"");
+    return word;
 }
 
 #endif
