@@ -28,6 +28,7 @@
 #include "list/hosts.c"
 #include "list/list.c"
 #include "list/programs.c"
+#include "list/values.c"
 #include "filter/builder.c"
 #include "filter/growth.c"
 #include "filter/header.c"

@@ -1,6 +1,6 @@
-/* Rules of Adblock, uBlock and AdGuard: cosmetic rules, which are about elements of a page, and rules
- * that name a host or a page, with options. The options decide whether a rule stops a person who
- * opens the page that it names, because only such a rule is an entry without a condition. */
+/* Rules of Adblock, uBlock and AdGuard: cosmetic rules, which are about elements of a page, and
+ * rules that name a host or a page, with options. The options decide whether a rule stops a person
+ * who opens the page that it names, because only such a rule is an entry without a condition. */
 #include "list/forms.h"
 
 #include <string.h>
@@ -34,8 +34,11 @@ static bool list_is_cosmetic(struct list_span line) {
     if (list_begins(line, "[$"))
         at = list_find(line, ']') + (list_has(line, ']') ? 1 : 0);
     const struct list_span mark = {list_find((struct list_span){at, line.end}, '#'), line.end};
-    if (at < line.end && *at == '/')
-        return mark.at < line.end && mark.at[-1] == '/' && list_is_mark(mark);
+    if (at < line.end && *at == '/') {
+        while (++at < mark.at && (*at != '/' || (at + 1 < mark.at && at[1] != ',')))
+            continue;
+        return at < mark.at && mark.at < line.end && list_is_mark(mark);
+    }
     if (mark.at < line.end && list_is_mark(mark)) {
         const struct list_span scope = list_trim((struct list_span){at, mark.at});
         const uint8_t *after = list_find((struct list_span){mark.at + 1, line.end}, '#') + 1;
@@ -58,6 +61,7 @@ enum list_option {
     LIST_REWRITE,   /* the same, unless its value is an error or a blocking address */
     LIST_CONDITION, /* the rule does not stop everybody */
     LIST_VALUES,    /* the same, unless all its values are exceptions for other pages */
+    LIST_DENY,      /* the same, but its values are exceptions without a mark */
     LIST_KIND,      /* the rule stops this kind of requests, so without LIST_PAGE no page */
     LIST_PAGE,
     LIST_ANY_OPTION, /* any other */
@@ -72,7 +76,8 @@ static enum list_option list_option_of(struct list_span name) {
         {LIST_CONDITION, LIST_CONDITION, ",1p,3p,first-party,third-party,"},
         {LIST_CONDITION, LIST_NO_OPTION,
          ",dnstype,method,strict-first-party,strict-third-party,strict1p,strict3p,"},
-        {LIST_VALUES, LIST_NO_OPTION, ",app,client,ctag,denyallow,domain,from,ipaddress,to,top,"},
+        {LIST_VALUES, LIST_NO_OPTION, ",app,client,ctag,domain,from,ipaddress,to,top,"},
+        {LIST_DENY, LIST_NO_OPTION, ",denyallow,"},
         {LIST_PAGE, LIST_CONDITION, ",all,doc,document,"},
         {LIST_KIND, LIST_KIND,
          ",beacon,css,font,frame,image,media,mp4,object,object-subrequest,other,ping,popunder,"
@@ -86,15 +91,11 @@ static enum list_option list_option_of(struct list_span name) {
          "redirect-rule,referrerpolicy,removeheader,removeparam,replace,rewrite,shide,"
          "specifichide,stealth,uritransform,urlblock,urlskip,urltransform,xmlprune,"},
     };
-    char sought[32] = ","; /* the name between two commas */
-    size_t used = 1;
+    char sought[LIST_FOLDED];
     const bool with_tilde = list_begins(name, "~");
     name.at += with_tilde;
-    if (list_length(name) > sizeof sought - 3 || list_has(name, '\0'))
+    if (!list_fold(name, false, sought))
         return LIST_NO_OPTION;
-    while (name.at < name.end)
-        sought[used++] = (char)url_lower(*name.at++);
-    sought[used] = ',';
     for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
         if (strstr(OPTIONS[i].names, sought) != NULL)
             return with_tilde ? OPTIONS[i].with_tilde : OPTIONS[i].option;
@@ -120,30 +121,36 @@ static struct list_span list_pattern_host(struct list_span pattern) {
     return (struct list_span){pattern.at, end};
 }
 
-/* Returns true if a host is a domain or below it, or if the domain has a wildcard. */
+/* Returns true if a host is a domain or below it, or may be. Of word.* the host has `word.` in it.
+ * Whether it matches another wildcard or a regular expression is not known. */
 static bool list_is_below(struct list_span host, struct list_span domain) {
+    const bool any_suffix = list_ends(domain, ".*");
+    domain.end -= any_suffix;
     const size_t length = list_length(domain);
-    if (list_has(domain, '*'))
+    if (list_has(domain, '*') || list_begins(domain, "/"))
         return true;
-    if (list_length(host) < length)
-        return false;
-    const uint8_t *tail = host.end - length;
-    for (size_t i = 0; i < length; i++)
-        if (url_lower(tail[i]) != url_lower(domain.at[i]))
-            return false;
-    return length > 0 && (tail == host.at || tail[-1] == '.');
+    for (const uint8_t *at = host.at; length > 0 && at + length <= host.end; at++) {
+        size_t i = any_suffix || at + length == host.end ? 0 : length + 1;
+        while (i < length && url_lower(at[i]) == url_lower(domain.at[i]))
+            i++;
+        if (i == length && (at == host.at || at[-1] == '.'))
+            return true;
+    }
+    return false;
 }
 
 /* Returns true if a rule with these values, which have bars between them, does not stop everybody:
- * one of them is not an exception (~), or is an exception for the page that the rule names. */
-static bool list_demands(struct list_span values, struct list_span pattern) {
+ * one of them is not an exception, or is an exception for the page that the rule names. Exceptions
+ * begin with ~, but those of denyallow do not. */
+static bool list_demands(struct list_span values, bool denies, struct list_span pattern) {
     const struct list_span host = list_pattern_host(pattern);
     bool demands = list_length(values) == 0;
     while (values.at < values.end && !demands) {
-        const struct list_span value = {values.at, list_find(values, '|')};
-        demands =
-            *value.at != '~' || list_is_below(host, (struct list_span){value.at + 1, value.end});
+        struct list_span value = {values.at, list_find(values, '|')};
         values.at = value.end + (value.end < values.end);
+        demands = denies == (*value.at == '~');
+        value.at += !denies;
+        demands = demands || list_is_below(host, value);
     }
     return demands;
 }
@@ -151,12 +158,11 @@ static bool list_demands(struct list_span values, struct list_span pattern) {
 /* Returns true if what a resolver is to answer stops a page: an error, nothing, or a blocking
  * address. It is written NXDOMAIN, 0.0.0.0 or NOERROR;A;0.0.0.0. */
 static bool list_answers_nothing(struct list_span value) {
-    static const char *const ERRORS[] = {"nxdomain", "refused", "servfail", NULL};
     const struct list_span code = {value.at, list_find(value, ';')};
     struct list_span answer = value;
     while (list_has(answer, ';'))
         answer.at = list_find(answer, ';') + 1;
-    return list_is_one_of(code, ERRORS) || list_is_sink(answer) ||
+    return list_is_one_of(code, ",nxdomain,refused,servfail,") || list_is_sink(answer) ||
            (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
 }
 
@@ -171,7 +177,8 @@ static enum list_form list_with_options(struct list_span options, struct list_sp
         changes |=
             option == LIST_CHANGES || (option == LIST_REWRITE && !list_answers_nothing(value));
         condition |=
-            option == LIST_CONDITION || (option == LIST_VALUES && list_demands(value, pattern));
+            option == LIST_CONDITION || ((option == LIST_VALUES || option == LIST_DENY) &&
+                                         list_demands(value, option == LIST_DENY, pattern));
         kind |= option == LIST_KIND;
         page |= option == LIST_PAGE;
     }
@@ -209,7 +216,8 @@ const uint8_t *list_plain_options(struct list_state *state, struct list_span res
         const uint8_t *end = rest.at + 1;
         while (end < rest.end && (url_is_letter(*end) || url_is_digit(*end) ||
                                   (*end != '\0' && strchr("-_,.=|~", *end) != NULL))) {
-            if (*end == '~' && (end[-1] == '=' || end[-1] == '|'))
+            if ((*end == '~' && (end[-1] == '=' || end[-1] == '|')) ||
+                (*end == '=' && list_ends((struct list_span){rest.at, end}, "denyallow")))
                 return rest.at; /* an exception, which may be for the page of the rule */
             end++;
         }
@@ -246,21 +254,28 @@ static bool list_ends_in_name(struct list_span pattern) {
  * EasyList. In a list with the heading [Adblock ...] that is everything but a name, because uBlock
  * and AdGuard take a name for a host. A name that ends like a file is not a host. */
 bool list_is_part(const struct list_state *state, struct list_span pattern) {
-    static const char *const FILES[] = {".css", ".gif", ".htm",  ".html", ".jpg", ".js",
-                                        ".php", ".png", ".aspx", ".swf",  NULL};
     const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
-    const char *const *file = FILES;
-    if (!state->adblock && !is_odd)
+    const struct list_span host = {pattern.at, list_find(pattern, ':')};
+    struct list_span ending = {pattern.end, pattern.end};
+    if ((!state->adblock && !is_odd) || (list_is_ipv4(host) && !list_has(pattern, '/')) ||
+        list_is_ipv6(list_without_brackets(pattern)))
         return false;
-    while (*file != NULL && !list_ends(pattern, *file))
-        file++;
-    if (!state->adblock || *file != NULL)
-        return *file != NULL;
+    while (ending.at > pattern.at && ending.at[-1] != '.')
+        ending.at--;
+    if (list_is_one_of(ending, ",aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
+        return true;
     while (pattern.at < pattern.end &&
            (url_is_letter(*pattern.at) || url_is_digit(*pattern.at) || *pattern.at >= 0x80 ||
             *pattern.at == '-' || *pattern.at == '.' || *pattern.at == '_'))
         pattern.at++;
-    return is_odd || pattern.at < pattern.end;
+    return state->adblock && (is_odd || pattern.at < pattern.end);
+}
+
+/* Returns true if what is between slashes has no sign of a regular expression. */
+static bool list_is_folder(struct list_span line) {
+    while (line.at < line.end && *line.at != '\0' && strchr("$()*+?[\\]^{|}", *line.at) == NULL)
+        line.at++;
+    return line.at == line.end;
 }
 
 enum list_form list_adblock(struct list_state *state, struct list_span *line) {
@@ -272,10 +287,10 @@ enum list_form list_adblock(struct list_state *state, struct list_span *line) {
     if (*line->at == '^') /* of a proxy that rewrites addresses */
         return LIST_EXPRESSION;
     *line = list_without_remark(*line);
-    const bool anchored = list_begins(*line, "|");
+    const bool has_bar = list_begins(*line, "|"), anchored = has_bar || list_begins(*line, "://");
     if (anchored) {
         form = LIST_ADBLOCK;
-        line->at += list_begins(*line, "||") ? 2 : 1;
+        line->at += list_begins(*line, "||") ? 2 : has_bar ? 1 : 3;
     } else if (list_ends(*line, "^") || list_ends(*line, "^*")) {
         form = LIST_ADBLOCK;
     }
@@ -295,7 +310,7 @@ enum list_form list_adblock(struct list_state *state, struct list_span *line) {
         }
     }
     if (list_length(*line) > 1 && *line->at == '/' && line->at[1] != '/' && line->end[-1] == '/')
-        return LIST_EXPRESSION;
+        return list_is_folder(*line) ? LIST_PART : LIST_EXPRESSION;
     if (list_ends_in_name(*line) && (form != LIST_OTHER || list_begins(*line, ".")))
         return LIST_PART;
     if (form == LIST_OTHER)

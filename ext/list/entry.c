@@ -1,5 +1,5 @@
 /* Makes the key of an entry. */
-#include "list/entry.h"
+#include "list/list.h"
 
 #include <string.h>
 
@@ -19,38 +19,27 @@ static bool list_wildcard(struct list_span *line) {
  * like. Round and curly brackets count only before the path. In a quoted field, two quotation marks
  * mean one (RFC 4180). Returns true if the entry was defanged. */
 static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t *used) {
-    static const struct {
-        const char *written, *meant;
-    } PIECES[] = {{"[.]", "."}, {"[dot]", "."}, {"[:]", ":"}, {"[://]", "://"}, {"[/]", "/"},
-                  {"(.)", "."}, {"(dot)", "."}, {"{.}", "."}, {"{dot}", "."}};
-    bool defanged = false;
+    const size_t mangled = list_mangled_scheme(span);
+    bool defanged = mangled > 0;
     unsigned slashes = 0;
     *used = 0;
-    if (list_begins(span, "hxxp") || list_begins(span, "h**p") || list_begins(span, "fxp")) {
-        struct list_span scheme = {span.at + (list_begins(span, "fxp") ? 3 : 4), span.end};
-        scheme.at += list_begins(scheme, "s");
-        if (list_begins(scheme, ":") || list_begins(scheme, "[:")) {
-            memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
-            *used = 3;
-            span.at = scheme.at;
-            defanged = true;
-        }
+    if (defanged) {
+        memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
+        *used = 3;
+        span.at += mangled;
     }
     while (span.at < span.end) {
-        size_t piece = sizeof PIECES / sizeof *PIECES;
-        if (*span.at == '[' || ((*span.at == '(' || *span.at == '{') && slashes < 3))
-            for (piece = 0; piece < sizeof PIECES / sizeof *PIECES; piece++)
-                if (list_begins(span, PIECES[piece].written))
-                    break;
-        if (piece == sizeof PIECES / sizeof *PIECES) {
+        const char *meant;
+        const size_t piece = list_piece(span, slashes > 2, &meant);
+        if (piece == 0) {
             slashes += *span.at == '/';
             span.at += quoted && list_begins(span, "\"\"");
             to[(*used)++] = *span.at++;
             continue;
         }
-        memcpy(to + *used, PIECES[piece].meant, strlen(PIECES[piece].meant));
-        *used += strlen(PIECES[piece].meant);
-        span.at += strlen(PIECES[piece].written);
+        memcpy(to + *used, meant, strlen(meant));
+        *used += strlen(meant);
+        span.at += piece;
         defanged = true;
     }
     return defanged;
@@ -130,7 +119,9 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
         bloom_url_write_plain(&list->url, &plain, span.at, list->key);
         return list_settle(list, form);
     }
-    const bool is_whole = list_has(span, ',') || list_has(span, ' ');
+    if (form == LIST_COLUMN)
+        list_value_of(&span, true);
+    const bool is_whole = list_has(span, ',') || list_has(span, ' ') || list_has(span, '|');
     const bool quoted =
         (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';
     const bool wildcard = list_wildcard(&span);
@@ -158,9 +149,9 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
         return other;
     if (form == LIST_PLAIN)
         form = !list_is_text(span) ? LIST_BYTES
+               : is_whole          ? LIST_WHOLE /* warns, so it goes first */
                : defanged          ? LIST_DEFANGED
                : wildcard          ? LIST_WILDCARD
-               : is_whole          ? LIST_WHOLE
                                    : network;
     form = list_settle(list, form);
     if (list->url.address)

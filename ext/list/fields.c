@@ -1,4 +1,6 @@
-/* Tables of fields, with a heading or without, and URLs among words. */
+/* Lines of several fields without a heading: rows of tables, maps of YAML, patterns of STIX, and
+ * URLs among words. A row claims the indicator that it names, and nothing that is behind it, such
+ * as the report about it. */
 #include "list/forms.h"
 
 #include <string.h>
@@ -36,31 +38,68 @@ struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
     return field;
 }
 
-/* Chooses one of several fields: the first with a scheme, or else the first that is not a number or
- * date, if it has a dot or is the only field. Among words separated by blanks it must be a URL with
- * nothing but numbers and signs before it, because other lines are prose. */
-static enum list_form list_field(struct list_span *line, uint8_t separator) {
-    struct list_span rest = *line, first = {NULL, NULL};
+enum list_form list_choose(struct list_span *line, const struct list_heading *table) {
+    struct list_span rest = *line, field = *line, entry = {NULL, NULL};
+    enum list_type said = LIST_NO_TYPE; /* by the words for types before */
+    bool is_range = false;
     unsigned fields = 0;
-    bool sought = true; /* all fields so far are numbers */
-    for (; rest.at <= rest.end; fields++) {
-        struct list_span field = list_next_field(&rest, separator);
-        if (list_has_scheme(field)) {
-            *line = field;
-            return LIST_FIELD;
+    for (; rest.at <= rest.end && (table->fields > 0 || entry.at == NULL); fields++) {
+        field = list_next_field(&rest, table->separator);
+        if (entry.at != NULL) /* the fields are counted */
+            continue;
+        const bool named = fields == table->field || fields == table->second;
+        const enum list_type type = table->certain ? LIST_NO_TYPE : list_type_of(field), by = said;
+        if (type != LIST_NO_TYPE) {
+            said = type;
+            continue;
         }
-        if (separator == ' ' && list_length(field) > 0 && url_is_letter(*field.at))
-            return LIST_WORDS;
-        if (sought) {
-            first = field;
-            sought = list_is_number(field);
+        if (list_length(field) == 0)
+            continue;
+        said = table->fields > 0 ? LIST_NO_TYPE : by == LIST_ENTRY_TYPE ? LIST_OTHER_TYPE : by;
+        if (by == LIST_OTHER_TYPE || (table->fields > 0 && !named))
+            continue;
+        struct list_span after = rest, found = field;
+        const bool certain = table->certain || by == LIST_ENTRY_TYPE;
+        enum list_value value = table->certain ? LIST_IS_ENTRY : list_value_of(&found, true);
+        if (value == LIST_IS_ENTRY && !certain && !list_has_scheme(field)) {
+            const enum list_type next =
+                after.at > after.end ? LIST_NO_TYPE
+                                     : list_type_of(list_next_field(&after, table->separator));
+            said = next == LIST_OTHER_TYPE ? next : said;
+            found = field;
+            value = list_value_of(&found, next == LIST_ENTRY_TYPE);
         }
+        if (value == LIST_IS_WORD || (said == LIST_OTHER_TYPE && !certain))
+            continue;
+        entry = found;
+        is_range = value == LIST_IS_RANGE;
     }
-    if (separator == ' ')
-        return LIST_WORDS;
-    if (fields > 1 && (!list_has(first, '.') || list_has(first, ' ')))
+    if (table->fields > 0 && fields != table->fields)
+        return LIST_OTHER;
+    if (entry.at == NULL && fields > 1)
         return LIST_NO_URL_FIELD;
-    *line = first;
+    *line = entry.at != NULL ? entry : field; /* what is wrong with the only field is found later */
+    return is_range ? LIST_RANGE : table->fields > 0 ? LIST_COLUMN : LIST_FIELD;
+}
+
+/* Reads a row without a heading. */
+static enum list_form list_choose_any(struct list_span *line, uint8_t separator) {
+    return list_choose(line, &(struct list_heading){.separator = separator});
+}
+
+/* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
+enum list_form list_map(struct list_state *state, struct list_span *line) {
+    (void)state;
+    const struct list_span key = {line->at, list_find(*line, ':')};
+    const bool is_name = list_is(key, "name");
+    if (!url_is_letter(*line->at) || key.end + 1 >= line->end || !list_is_blank(key.end[1]) ||
+        (!is_name && list_type_of(key) != LIST_ENTRY_TYPE))
+        return LIST_OTHER;
+    struct list_span rest = {key.end + 1, line->end}, value = list_unquoted(list_word(&rest));
+    rest = list_trim(rest);
+    if ((rest.at < rest.end && *rest.at != '#') || list_value_of(&value, !is_name) != LIST_IS_ENTRY)
+        return LIST_OTHER;
+    *line = value;
     return LIST_FIELD;
 }
 
@@ -72,17 +111,40 @@ enum list_form list_item(struct list_state *state, struct list_span *line) {
         return LIST_NOTHING;
     if (*line->at != '-' || !list_begins(*line, "- "))
         return LIST_OTHER;
-    struct list_span rest = {line->at + 2, line->end}, item = list_unquoted(rest);
+    struct list_span rest = {line->at + 2, line->end}, item = list_unquoted(rest), map;
+    map = list_trim(rest);
+    if (map.at < map.end && list_map(state, &map) != LIST_OTHER) {
+        *line = map;
+        return LIST_FIELD;
+    }
     const struct list_span word = list_word(&rest);
     rest = list_trim(rest);
     const bool is_word = rest.at == rest.end || *rest.at == '#';
     if (is_word)
         item = list_unquoted(word);
-    struct list_span rule = item;
-    const bool is_proxy = list_proxy(state, &rule) != LIST_OTHER;
-    if (item.at < item.end && (is_proxy || (is_word && !list_has_scheme(item))))
+    struct list_span rule = list_without_remark(item);
+    const enum list_form form = rule.at < rule.end ? list_proxy(state, &rule) : LIST_OTHER;
+    if (form != LIST_OTHER)
+        *line = rule;
+    else if (item.at < item.end && is_word && !list_has_scheme(item))
         *line = item;
-    return LIST_OTHER;
+    return form;
+}
+
+/* A pattern of STIX with one comparison: [domain-name:value = 'h']. */
+enum list_form list_pattern(struct list_state *state, struct list_span *line) {
+    (void)state;
+    if (!list_begins(*line, "[") || !list_ends(*line, "']"))
+        return LIST_OTHER;
+    struct list_span object = {line->at + 1, list_find(*line, '=')}, value = object;
+    object = list_trim(object);
+    value = list_trim((struct list_span){value.end + (value.end < line->end), line->end - 1});
+    if (!list_ends(object, ":value") || !list_begins(value, "'") ||
+        list_find((struct list_span){value.at + 1, value.end}, '\'') != value.end - 1)
+        return LIST_OTHER;
+    object.end -= strlen(":value");
+    *line = list_unquoted(value);
+    return list_type_of(object) == LIST_ENTRY_TYPE ? LIST_FIELD : LIST_NO_URL_FIELD;
 }
 
 enum list_form list_tabs(struct list_state *state, struct list_span *line) {
@@ -90,25 +152,72 @@ enum list_form list_tabs(struct list_state *state, struct list_span *line) {
     (void)state;
     if (*line->at != '"' && !tabs)
         return LIST_OTHER;
-    return list_field(line, tabs ? '\t' : list_separator(*line));
+    return list_choose_any(line, tabs ? '\t' : list_separator(*line));
 }
 
+/* Returns true if what follows the first field of a line is a word for a type. */
+static bool list_is_typed(struct list_span line, const uint8_t *first_end, uint8_t separator) {
+    struct list_span rest = {first_end + 1, line.end};
+    return first_end < line.end && list_type_of(list_next_field(&rest, separator)) != LIST_NO_TYPE;
+}
+
+/* A URL with a scheme is the whole line, unless something shows that a person or a program has
+ * written further fields after it. */
 enum list_form list_url(struct list_state *state, struct list_span *line) {
+    struct list_span first = *line;
     (void)state;
-    return list_has_scheme(*line) ? LIST_PLAIN : LIST_OTHER;
+    if (!list_has_scheme(*line))
+        return LIST_OTHER;
+    if (list_has(first, ',') || list_has(first, '|') || list_has(first, ' '))
+        list_value_of(&first, true);
+    if (first.end == line->end && list_is_typed(*line, list_find(*line, ','), ','))
+        first.end = list_find(*line, ',');
+    if (first.end == line->end)
+        return LIST_PLAIN;
+    *line = first;
+    return LIST_FIELD;
 }
 
+/* The first field of a row is not a pattern of Adblock or prose, and a page may contain the sign.
+ */
 enum list_form list_separated(struct list_state *state, struct list_span *line) {
-    const uint8_t sign = list_has(*line, ',') ? ',' : ';';
-    struct list_span first = {line->at, list_find(*line, sign)};
-    (void)state;
-    if (first.end < line->end &&
-        (!list_has(first, '/') || list_is_number(first) || list_network(&first) != LIST_PLAIN))
-        return list_field(line, sign);
-    return LIST_OTHER;
+    const uint8_t sign = list_has(*line, ',') ? ',' : list_has(*line, ';') ? ';' : '|';
+    struct list_span first = {line->at, list_find(*line, sign)}, network = first;
+    const uint8_t *end = first.end;
+    if (end == line->end || *line->at == '/')
+        return LIST_OTHER;
+    const bool has_slash = list_has(first, '/'), has_blank = list_has(first, ' ');
+    const bool is_simple = list_is_number(first) || list_network(&network) != LIST_PLAIN;
+    const bool is_entry = list_value_of(&first, true) == LIST_IS_ENTRY;
+    const bool is_odd = state->adblock || has_blank || *line->at == '*' || *line->at == '-';
+    if (is_entry ? (state->adblock && sign == '|') ||
+                       (has_slash && !is_simple && !list_is_defanged(first) &&
+                        !list_is_typed(*line, end, sign))
+                 : (sign == '|' && end == line->at) ||
+                       ((sign == '|' || has_slash) && is_odd && !is_simple))
+        return LIST_OTHER;
+    return state->adblock && !is_entry ? LIST_NO_URL_FIELD : list_choose_any(line, sign);
 }
 
+/* A URL among words has nothing but numbers and signs before it, because other lines are prose. A
+ * defanged address at the start was written by a person, and the words after it explain it. */
 enum list_form list_words(struct list_state *state, struct list_span *line) {
+    struct list_span rest = *line, first = *line;
     (void)state;
-    return list_has(*line, ' ') ? list_field(line, ' ') : LIST_OTHER;
+    if (!list_has(*line, ' '))
+        return LIST_OTHER;
+    if (list_is_defanged(first) && list_value_of(&first, true) == LIST_IS_ENTRY) {
+        *line = first;
+        return LIST_FIELD;
+    }
+    while (rest.at <= rest.end) {
+        struct list_span word = list_next_field(&rest, ' ');
+        if (list_has_scheme(word)) {
+            *line = word;
+            return LIST_FIELD;
+        }
+        if (list_length(word) > 0 && url_is_letter(*word.at))
+            return LIST_WORDS;
+    }
+    return LIST_WORDS;
 }

@@ -16,11 +16,12 @@ static list_reader *const ORDER[] = {
     list_remark,  /* may contain anything */
     list_row,     /* knows its field by the heading, whatever is in the others */
     list_item,    /* removes the marks of YAML, so that the other forms see what is in the item */
+    list_pattern, /* its bracket also begins rules of AdGuard */
     list_adblock, /* its signs are in no other form, and its options may contain any */
     list_hosts,   /* an address followed by names, of which a tab separates no fields */
     list_dnsmasq, /* these three begin with a word of their own, or have a record as second word; */
     list_unbound, /* their values contain the quotation marks and tabs that are asked for next */
-    list_zone,
+    list_zone,      list_map, /* its key is a word for a type */
     list_tabs,      /* tabs and quotation marks separate fields, even if the first one is a URL */
     list_url,       /* may contain commas, semicolons and blanks */
     list_proxy,     /* its first field is a word of its own */

@@ -1,18 +1,38 @@
 /* The heading of a table of fields, and the rows under it. */
 #include "list/forms.h"
 
+#include <limits.h>
 #include <string.h>
+
+/* The names of fields that are entries, from the best on: first those for anything, then those for
+ * URLs and for hosts, and last those that other tables have as well. */
+static const char LIST_COLUMNS[] =
+    ",iocvalue,indicatorvalue,indicator,url,urls,fqdn,domain,domains,hostname,host,domainip,"
+    "ipdomain,"
+    "hostip,ip,ips,ipaddress,ipv4,ipport,domainname,c2,c2server,observable,value,data,";
+
+/* Returns true if a field of the first line can be the name of a field. Zeek's have dots. */
+static bool list_can_be_name(struct list_span field, bool may_have_dot) {
+    const bool is_number = field.at < field.end && url_is_digit(*field.at);
+    if (field.at < field.end && strchr("(./&?%", *field.at) != NULL)
+        return false;
+    for (const uint8_t *at = field.at; at < field.end; at++)
+        if (*at == '\0' || strchr("\"$*<=>@[\\]^`{|}~", *at) != NULL)
+            return false;
+    return list_value_of(&field, false) == LIST_IS_WORD ||
+           (may_have_dot && !is_number && !list_has_scheme(field));
+}
 
 /* Reads the heading of a table: names of fields, one of which is the name of the entries. It may be
  * in a remark, but a remark with blanks is prose. Beside a field of hosts, `ioc` describes them. */
 static bool list_read_heading(struct list_span line, struct list_heading *heading) {
-    enum { URLS = 4 }; /* how many of the names are for URLs */
-    static const char *const NAMES[] = {"ioc_value",  "indicator",  "url",       "urls", "fqdn",
-                                        "domain",     "domains",    "hostname",  "host", "ip",
-                                        "ip_address", "ip address", "ipaddress", NULL};
-    const char *const *best = NAMES + sizeof NAMES / sizeof *NAMES - 1;
-    bool has_path = false, has_hosts = false, has_ioc = false;
-    unsigned ioc = 0;
+    const char *const urls = strstr(LIST_COLUMNS, ",url,"), *const hosts = strstr(urls, ",fqdn,");
+    const char *const values = strstr(hosts, ",observable,"), *best = NULL, *rank;
+    unsigned ioc = UINT_MAX, value = UINT_MAX;
+    bool has_path = false, has_hosts = false, dots = false;
+    const bool is_zeek = list_begins(line, "#fields\t");
+    if (is_zeek)
+        line.at += strlen("#fields\t");
     if (*line.at == '#') {
         line = list_trim((struct list_span){line.at + 1, line.end});
         if (list_length(line) < strlen("a,ip") || list_has(line, ' '))
@@ -23,50 +43,37 @@ static bool list_read_heading(struct list_span line, struct list_heading *headin
                                              : list_has(line, ';') ? ';'
                                                                    : '|'};
     for (struct list_span rest = line; rest.at <= rest.end; read.fields++) {
-        struct list_span field = list_next_field(&rest, read.separator);
-        for (const uint8_t *at = field.at; at < field.end; at++)
-            if (!url_is_letter(*at) && !url_is_digit(*at) && strchr("_- ()", *at) == NULL)
-                return false;
+        char folded[LIST_FOLDED];
+        const struct list_span field = list_next_field(&rest, read.separator);
+        if (!list_can_be_name(field, true))
+            return false;
+        dots |= !list_can_be_name(field, false);
+        rank = list_fold(field, true, folded) ? strstr(LIST_COLUMNS, folded) : NULL;
         has_path |= list_is(field, "path");
-        if (list_is(field, "ioc") && !has_ioc) {
-            has_ioc = true;
+        if (ioc == UINT_MAX && list_is(field, "ioc"))
             ioc = read.fields;
-        }
-        const char *const *name = NAMES;
-        while (*name != NULL && !list_is(field, *name))
-            name++;
-        has_hosts |= *name != NULL && name >= NAMES + URLS;
-        if (name < best) {
-            best = name;
+        if (rank == NULL)
+            continue;
+        has_hosts |= rank >= hosts && rank < values;
+        value = rank > values ? read.fields : value;
+        if (best == NULL || rank < best) {
+            best = rank;
             read.field = read.fields;
         }
     }
-    if ((*best == NULL && !has_ioc) || read.fields < 2)
-        return false;
-    if (has_ioc && !has_hosts && best > NAMES)
+    if (ioc != UINT_MAX && !has_hosts && best != LIST_COLUMNS) {
+        best = LIST_COLUMNS;
         read.field = ioc;
-    else
-        read.hosts_alone = has_path && best >= NAMES + URLS;
+    }
+    if (best == NULL || read.fields < 2)
+        return false;
+    read.certain = best >= urls && best < values;
+    if (dots && !is_zeek && read.certain)
+        return false; /* a row that begins with a word for a type */
+    read.hosts_alone = has_path && best >= hosts && best < values;
+    read.second = best < urls && value != UINT_MAX ? value : read.field;
     *heading = read;
     return true;
-}
-
-/* Returns true if a line is a row under a heading. It has as many fields, and is neither a rule of
- * Adblock nor a line of a hosts file. Leaves the field of the entry. */
-static bool list_is_row(const struct list_heading *heading, struct list_span line,
-                        struct list_span *entry) {
-    struct list_span rest = line, word = list_word(&rest);
-    unsigned count = 0;
-    if (list_begins(line, "||") || list_begins(line, "@@") ||
-        (heading->separator != '\t' && word.end < line.end &&
-         (list_is_ipv4(word) || list_is_ipv6(word))))
-        return false;
-    for (rest = line; rest.at <= rest.end; count++) {
-        struct list_span field = list_next_field(&rest, heading->separator);
-        if (count == heading->field)
-            *entry = field;
-    }
-    return count == heading->fields;
 }
 
 enum list_form list_heading(struct list_state *state, struct list_span *line) {
@@ -79,12 +86,15 @@ enum list_form list_heading(struct list_state *state, struct list_span *line) {
     return is_remark ? LIST_NOTHING : LIST_HEADING;
 }
 
+/* A row has as many fields as the heading, and is neither a rule of Adblock nor a line of a hosts
+ * file. */
 enum list_form list_row(struct list_state *state, struct list_span *line) {
-    struct list_span entry = *line;
-    if (state->heading.fields == 0 || !list_is_row(&state->heading, *line, &entry))
+    const struct list_heading *heading = &state->heading;
+    if (heading->fields == 0 || list_begins(*line, "||") || list_begins(*line, "@@"))
         return LIST_OTHER;
-    if (state->heading.hosts_alone || list_length(entry) == 0)
-        return LIST_NO_URL_FIELD;
-    *line = entry;
-    return LIST_COLUMN;
+    struct list_span rest = *line, word = list_word(&rest);
+    if (heading->separator != '\t' && word.end < line->end && list_is_of_hosts(word))
+        return LIST_OTHER;
+    const enum list_form form = list_choose(line, heading);
+    return form != LIST_OTHER && heading->hosts_alone ? LIST_NO_URL_FIELD : form;
 }

@@ -72,8 +72,26 @@ enum list_form list_remark(struct list_state *state, struct list_span *line) {
     return LIST_NOTHING;
 }
 
-/* A line of a hosts file: an address, and names, which are left in the state. An address may also
- * be followed by a count or a date, or be the first one of a range. */
+bool list_is_of_hosts(struct list_span address) {
+    uint8_t bytes[IPV4_BYTES];
+    uint16_t groups[IPV6_GROUPS];
+    if (list_is(address, "0"))
+        return true;
+    if (list_is_ipv4(address)) {
+        url_read_number(address.at, list_length(address), bytes);
+        const unsigned first = bytes[0], second = bytes[1];
+        return first == 0 || first == 10 || first == 127 || first >= 224 ||
+               (first == 100 && second >= 64 && second < 128) || (first == 169 && second == 254) ||
+               (first == 172 && second >= 16 && second < 32) || (first == 192 && second == 168);
+    }
+    address.end = list_find(address, '%');
+    return url_read_ipv6(address.at, list_length(address), groups) &&
+           (groups[0] < 0x2000 || groups[0] >= 0x4000);
+}
+
+/* A line of a hosts file: an address that blocks or that is of the own net, and names, which are
+ * left in the state. Any other address is the entry, and what follows explains it. It may also be
+ * the first one of a range. */
 enum list_form list_hosts(struct list_state *state, struct list_span *line) {
     struct list_span rest = *line, address = list_word(&rest), next;
     const bool is_zero = list_is(address, "0");
@@ -82,16 +100,22 @@ enum list_form list_hosts(struct list_state *state, struct list_span *line) {
     rest.end = list_find(rest, '#');
     const struct list_span names = rest;
     next = list_word(&rest);
-    const bool is_dash =
-        list_is(next, "-") || (list_begins(next, "-") && url_is_digit(next.at[1])); /* of a range */
-    if (next.at == next.end || is_dash || list_has_scheme(next))
+    if (next.at == next.end)
         return LIST_OTHER;
-    if (!is_zero && list_is_number(next)) {
+    struct list_span last = {next.at + list_begins(next, "-"), next.end};
+    const bool is_address = list_is_ipv4(last) || list_is_ipv6(last);
+    const bool is_dash =
+        list_is(next, "-") ||
+        (last.at > next.at && (is_address || list_is_number(last))); /* of a range */
+    const bool is_public = !list_is_of_hosts(address);
+    if (is_dash || (list_has_scheme(next) && !is_public))
+        return LIST_OTHER;
+    if (!is_zero && !list_is_sink(address) && is_address)
+        return LIST_RANGE;
+    if (is_public || (!is_zero && list_is_number(next))) {
         *line = address;
         return LIST_FIELD;
     }
-    if (!is_zero && !list_is_sink(address) && (list_is_ipv4(next) || list_is_ipv6(next)))
-        return LIST_RANGE;
     state->names = list_trim(names);
     state->form = LIST_HOSTS;
     return LIST_HOSTS;

@@ -1,9 +1,8 @@
 /* Reads a list line by line, and each line in three steps. First list_narrow finds its form and the
- * part that is the entry (forms.c). Then list_read undoes wildcards and defanging, makes the key, and
- * rejects what is not meant as an address (entry.c). Lines that are nothing but a plain URL, as
+ * part that is the entry (forms.c). Then list_read undoes wildcards and defanging, makes the key,
+ * and rejects what is not meant as an address (entry.c). Lines that are nothing but a plain URL, as
  * most are, take a shortcut with the same result (list_next_plain). */
 #include "list/list.h"
-#include "list/entry.h"
 
 #include <string.h>
 
@@ -22,9 +21,12 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     if (list_has(early, 0))
         return "binary, with a zero byte near its beginning. Unpack it if it is compressed, and "
                "give the text of a list";
-    struct list_span text = {bytes, bytes + length};
-    text.at += list_begins(text, LIST_MARK) ? strlen(LIST_MARK) : 0;
-    if (list_begins(text, "msfilterlist"))
+    struct list_span text = {bytes, bytes + length}, rest;
+    while (list_begins(text, LIST_MARK))
+        text.at += strlen(LIST_MARK);
+    for (rest = text; list_begins(rest, "!") || list_begins(rest, "#");)
+        rest = list_without_spaces((struct list_span){list_find(rest, '\n'), rest.end});
+    if (list_begins(rest, "msfilterlist"))
         return "a Tracking Protection List of Internet Explorer. Give a list of another form";
     text = list_without_spaces(text);
     const bool begins_with_remark = list_begins(text, "#");
@@ -43,7 +45,7 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
         return "JSON. Make each entry a line, as SELECT group_concat(value, char(10)) FROM "
                "json_each(text, '$') does. Instead of $ give the path of the entries, such as "
                "$.rules[0].domain_suffix. If each entry is an object, select FROM json_tree(text) "
-               "WHERE key = 'url'";
+               "WHERE key = 'url'; in STIX the key is 'pattern'";
     return NULL;
 }
 
@@ -90,8 +92,6 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
     *line = list_trim((struct list_span){start, stop});
     if (list->state.heading.separator == '\t' && list_has((struct list_span){start, stop}, '\t'))
         *line = (struct list_span){start, stop}; /* fields at the ends may be empty */
-    if (list_begins(*line, LIST_MARK))           /* also of a file that was appended to another */
-        *line = list_trim((struct list_span){line->at + strlen(LIST_MARK), stop});
     list_end_line(list, stop);
     return BLOOM_LIST_ENTRY;
 }

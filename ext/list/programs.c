@@ -1,6 +1,6 @@
 /* The configuration of programs that block: resolvers (dnsmasq, unbound, policy zones) and proxies
- * (Clash, mihomo, Surge, Loon, Quantumult X). A line is an entry only if its program would not answer
- * or not connect. */
+ * (Clash, mihomo, Surge, Loon, Quantumult X). A line is an entry only if its program would not
+ * answer or not connect. */
 #include "list/forms.h"
 
 #include <string.h>
@@ -8,9 +8,10 @@
 /* Returns true if a line is an option of dnsmasq with hosts between slashes. There may be blanks
  * around its equals sign. */
 static bool list_is_dnsmasq(struct list_span line) {
-    static const char *const OPTIONS[] = {"address", "server", "local", NULL};
     const struct list_span name = {line.at, list_find(line, '=')};
-    return name.end < line.end && list_is_one_of(list_trim(name), OPTIONS) &&
+    return name.end < line.end &&
+           (list_is(list_trim(name), "address") || list_is(list_trim(name), "server") ||
+            list_is(list_trim(name), "local")) &&
            list_begins(list_trim((struct list_span){name.end + 1, line.end}), "/");
 }
 
@@ -39,9 +40,6 @@ enum list_form list_dnsmasq(struct list_state *state, struct list_span *line) {
 /* local-zone: "h" type, local-data: "h A 0.0.0.0": leaves the host. */
 enum list_form list_unbound(struct list_state *state, struct list_span *line) {
     (void)state;
-    static const char *const ANSWERED[] = {"transparent", "typetransparent", "always_transparent",
-                                           "inform",      "nodefault",       "noview",
-                                           NULL};
     const bool is_zone = list_begins(*line, "local-zone:");
     if (!is_zone && !list_begins(*line, "local-data:"))
         return LIST_OTHER;
@@ -52,7 +50,11 @@ enum list_form list_unbound(struct list_state *state, struct list_span *line) {
     *line = list_word(&rest);
     line->end = list_find(*line, quote);
     if (is_zone)
-        return list_is_one_of(list_unquoted(rest), ANSWERED) ? LIST_EXCEPTION : LIST_UNBOUND;
+        return list_is_one_of(
+                   list_unquoted(rest),
+                   ",always_transparent,inform,nodefault,noview,transparent,typetransparent,")
+                   ? LIST_EXCEPTION
+                   : LIST_UNBOUND;
     rest = list_trim((struct list_span){rest.at, list_find(rest, quote)});
     do
         word = list_word(&rest);
@@ -71,10 +73,11 @@ static bool list_is_same(struct list_span a, struct list_span b) {
  * record has a name or an address of its own is not blocked. */
 enum list_form list_zone(struct list_state *state, struct list_span *line) {
     (void)state;
-    static const char *const BLOCKS[] = {".", "*.", "rpz-drop.", "rpz-drop", NULL};
-    static const char *const OTHERS[] = {"ns", "soa", "txt", "mx", "srv", "ptr", "dname", NULL};
     struct list_span rest = *line, owner = list_word(&rest), type = list_word(&rest), target;
-    if (list_begins(*line, "$") || list_begins(*line, "@ ") || list_begins(*line, "@\t"))
+    if (*line->at == '$') /* other ones are rules of Adblock without a host */
+        return list_is_one_of(owner, ",$generate,$include,$origin,$ttl,") ? LIST_DIRECTIVE
+                                                                          : LIST_NO_HOST;
+    if (list_is(owner, "@"))
         return LIST_DIRECTIVE;
     while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
         type = list_word(&rest);
@@ -82,14 +85,13 @@ enum list_form list_zone(struct list_state *state, struct list_span *line) {
     target.end = list_find(target, ';');
     if (target.at == target.end)
         return LIST_OTHER;
-    if (list_is_one_of(type, OTHERS))
-        return LIST_MODIFIER;
     const bool is_name = list_is(type, "cname");
     if (!is_name && !list_is(type, "a") && !list_is(type, "aaaa"))
-        return LIST_OTHER;
+        return list_is_one_of(type, ",dname,mx,ns,ptr,soa,srv,txt,") ? LIST_MODIFIER : LIST_OTHER;
     if (is_name && (list_begins(target, "rpz-passthru") || list_is_same(target, owner)))
         return LIST_EXCEPTION;
-    if (is_name ? !list_is_one_of(target, BLOCKS) : !list_is_sink(target))
+    if (is_name ? !list_is(target, ".") && !list_is_one_of(target, ",*.,rpz-drop,rpz-drop.,")
+                : !list_is_sink(target))
         return LIST_MODIFIER;
     *line = owner;
     for (; owner.at < owner.end; owner.at++)
@@ -102,26 +104,22 @@ enum list_form list_zone(struct list_state *state, struct list_span *line) {
  * X, of which the host or network is left. */
 enum list_form list_proxy(struct list_state *state, struct list_span *line) {
     (void)state;
-    static const char *const HOSTS[] = {
-        "domain",        "domain-suffix", "domain-wildcard", "host",     "host-suffix",
-        "host-wildcard", "ip-cidr",       "ip-cidr6",        "ip6-cidr", NULL};
-    static const char *const PARTS[] = {"domain-keyword", "host-keyword", NULL};
-    static const char *const EXPRESSIONS[] = {"domain-regex", "url-regex", NULL};
-    static const char *const OTHER_LISTS[] = {"rule-set", "domain-set", NULL};
-    static const char *const PASSES[] = {"direct", "pass", "proxy", NULL};
-    struct list_span rest = *line, kind = list_next_field(&rest, ','), value, policy;
-    if (rest.at > rest.end)
+    struct list_span rest = *line, value, policy;
+    char name[LIST_FOLDED];
+    if (!url_is_letter(*line->at) || !list_has(*line, ',') ||
+        !list_fold(list_next_field(&rest, ','), false, name))
         return LIST_OTHER;
-    if (list_is_one_of(kind, PARTS))
-        return LIST_PART;
-    if (list_is_one_of(kind, EXPRESSIONS))
-        return LIST_EXPRESSION;
-    if (list_is_one_of(kind, OTHER_LISTS))
-        return LIST_DIRECTIVE;
-    if (!list_is_one_of(kind, HOSTS))
-        return LIST_OTHER;
+    if (strstr(
+            ",domain,domain-suffix,domain-wildcard,host,host-suffix,host-wildcard,ip-cidr,ip-cidr6,"
+            "ip6-cidr,",
+            name) == NULL)
+        return strstr(",domain-keyword,host-keyword,", name) != NULL       ? LIST_PART
+               : strstr(",domain-regex,url-regex,", name) != NULL          ? LIST_EXPRESSION
+               : strstr(",domain-set,rule-set,", name) != NULL             ? LIST_DIRECTIVE
+               : strstr(",process-name,src-ip,src-ip-cidr,", name) != NULL ? LIST_NO_URL_FIELD
+                                                                           : LIST_OTHER;
     value = list_next_field(&rest, ',');
     policy = rest.at > rest.end ? value : list_next_field(&rest, ',');
     *line = value;
-    return list_is_one_of(policy, PASSES) ? LIST_MODIFIER : LIST_PROXY;
+    return list_is_one_of(policy, ",direct,pass,proxy,") ? LIST_MODIFIER : LIST_PROXY;
 }
