@@ -61,7 +61,7 @@ enum list_form list_choose(struct list_span *line, const struct list_heading *ta
         struct list_span after = rest, found = field;
         const bool certain = table->certain || by == LIST_ENTRY_TYPE;
         enum list_value value = table->certain ? LIST_IS_ENTRY : list_value_of(&found, true);
-        if (value == LIST_IS_ENTRY && !certain && !list_has_scheme(field)) {
+        if (value == LIST_IS_ENTRY && !certain && (table->fields > 0 || !list_has_scheme(field))) {
             const enum list_type next =
                 after.at > after.end ? LIST_NO_TYPE
                                      : list_type_of(list_next_field(&after, table->separator));
@@ -181,11 +181,13 @@ enum list_form list_url(struct list_state *state, struct list_span *line) {
 /* The first field of a row is not a pattern of Adblock or prose, and a page may contain the sign.
  */
 enum list_form list_separated(struct list_state *state, struct list_span *line) {
-    const uint8_t sign = list_has(*line, ',') ? ',' : list_has(*line, ';') ? ';' : '|';
-    struct list_span first = {line->at, list_find(*line, sign)}, network = first;
-    const uint8_t *end = first.end;
+    const uint8_t *end = line->at;
+    while (end < line->end && *end != ',' && *end != ';' && *end != '|')
+        end++;
     if (end == line->end || *line->at == '/')
         return LIST_OTHER;
+    const uint8_t sign = *end;
+    struct list_span first = {line->at, end}, network = first;
     const bool has_slash = list_has(first, '/'), has_blank = list_has(first, ' ');
     const bool is_simple = list_is_number(first) || list_network(&network) != LIST_PLAIN;
     const bool is_entry = list_value_of(&first, true) == LIST_IS_ENTRY;

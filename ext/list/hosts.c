@@ -110,7 +110,9 @@ enum list_form list_hosts(struct list_state *state, struct list_span *line) {
     const bool is_public = !list_is_of_hosts(address);
     if (is_dash || (list_has_scheme(next) && !is_public))
         return LIST_OTHER;
-    if (!is_zero && !list_is_sink(address) && is_address)
+    const struct list_span third = list_word(&rest); /* the size of a range is a number */
+    if (!is_zero && !list_is_sink(address) && is_address &&
+        (third.at == third.end || list_is_number(third)))
         return LIST_RANGE;
     if (is_public || (!is_zero && list_is_number(next))) {
         *line = address;
