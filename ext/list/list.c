@@ -42,7 +42,7 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
         return "HTML or XML. Give the text of a list, as its publisher offers it for download";
     if (first == '{' || (first == '[' && strchr("\"{[", second) != NULL && second != '\0'))
-        return "JSON. Make each entry a line, as SELECT group_concat(value, char(10)) FROM "
+        return "JSON. Make each entry a line, as SELECT group_concat(value || char(10), '') FROM "
                "json_each(text, '$') does. Instead of $ give the path of the entries, such as "
                "$.rules[0].domain_suffix. If each entry is an object, select FROM json_tree(text) "
                "WHERE key = 'url'; in STIX the key is 'pattern'";

@@ -53,17 +53,21 @@ static unsigned read_list(const void *bytes, size_t length, unsigned *entries) {
 }
 
 static const char *const PIECES[] = {
-    "\n",    "\n",          "\r\n",      "||",        "^",          "$all",        "@@",
-    "##",    "/",           "*",         "*.",        ".",          " ",           "\t",
-    "#",     "//",          "\"",        ",",         "http://",    "[.]",         "hxxp",
-    "(dot)", "[:]",         "address=/", "server",    "-",          "0.0.0.0",     "::1",
-    "/32",   "local-zone:", " CNAME .",  "a.example", "b.c",        "[",           "]",
-    "a",     "\xc3\xbc",    "\xff",      "\0",        "://",        "{.}",         "s",
-    "fxp",   "@ ",          "$TTL",      "192.0.2.7", "2001:db8::", "|",           "url,",
-    "$",     "$script",     ";",         "host;",     " A ",        "/24",         "5",
-    "%2f",   "0.",          "10.0.0.0",  "a\turl\n",  "a,ip\n",     "\n- ",        "'",
-    "+.",    "DOMAIN,",     "~",         "=",         "$to=",       "[adblock]\n", "$dnsrewrite",
-    ".js",   "localhost"};
+    "\n",       "\n",        "\r\n",        "||",          "^",          "$all",
+    "@@",       "##",        "/",           "*",           "*.",         ".",
+    " ",        "\t",        "#",           "//",          "\"",         ",",
+    "http://",  "[.]",       "hxxp",        "(dot)",       "[:]",        "address=/",
+    "server",   "-",         "0.0.0.0",     "::1",         "/32",        "local-zone:",
+    " CNAME .", "a.example", "b.c",         "[",           "]",          "a",
+    "\xc3\xbc", "\xff",      "\0",          "://",         "{.}",        "s",
+    "fxp",      "@ ",        "$TTL",        "192.0.2.7",   "2001:db8::", "|",
+    "url,",     "$",         "$script",     ";",           "host;",      " A ",
+    "/24",      "5",         "%2f",         "0.",          "10.0.0.0",   "a\turl\n",
+    "a,ip\n",   "\n- ",      "'",           "+.",          "DOMAIN,",    "~",
+    "=",        "$to=",      "[adblock]\n", "$dnsrewrite", ".js",        "localhost",
+    ",domain,", "sha256,",   "ip\t",        "url: ",       "\n- url: ",  "[url:value='",
+    "']",       "#fields\t", "Data,Note\n", ".exe",        "com.",       "\xe3\x80\x80",
+    "\xc2\xa0", "(.)",       "~b.*|",       "denyallow=",  ",2026,",     "value,type\n"};
 
 static void random_lists(void) {
     uint64_t random = 5;
