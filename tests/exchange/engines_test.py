@@ -195,7 +195,8 @@ class Options(WithEngines):
                "domain=a.example", "domain=~a.example", "domain=a.example|~b.a.example",
                "from=evil.example", "domain=~evil.example", "from=~www.evil.example",
                "domain=~example", "domain=~evil.*", "domain=~www.*", "domain=~no-reason.*",
-               "denyallow=a.example", "denyallow=evil.example", "to=~a.example", "nothing", "badfilter",
+               "denyallow=a.example", "denyallow=evil.example", "to=~a.example", "nothing",
+               "badfilter",
                "all", "~document")
 
     def rules(self):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tables of indicators beside Python's csv: random tables in every order of columns, of fields whose
-kind is known by construction. bloom_list must find the field that was meant, or none.
+"""Tables of indicators beside Python's csv: random tables in every order of columns, of fields
+whose kind is known by construction. bloom_list must find the field that was meant, or none.
 
 Python's csv writes each row, and reads it again to say what the field is. Hosts are invented, and
-what stands beside them (reports, files, packages, mail) must never become an entry. SEED chooses the
-tables and COUNT their number.
+what stands beside them (reports, files, packages, mail) must never become an entry. SEED chooses
+the tables and COUNT their number.
 """
 import csv
 import io
