@@ -122,18 +122,23 @@ static struct list_span list_pattern_host(struct list_span pattern) {
 }
 
 /* Returns true if a host is a domain or below it, or may be. Of word.* the host has `word.` in it.
- * Whether it matches another wildcard or a regular expression is not known. */
+ * Whether it matches another wildcard or a regular expression is not known. A host that is longer
+ * than DNS allows is not compared, so that a line takes linear time. */
 static bool list_is_below(struct list_span host, struct list_span domain) {
+    enum { HOST_MOST = 255 };
     const bool any_suffix = list_ends(domain, ".*");
     domain.end -= any_suffix;
     const size_t length = list_length(domain);
-    if (list_has(domain, '*') || list_begins(domain, "/"))
+    if (list_has(domain, '*') || list_begins(domain, "/") || list_length(host) > HOST_MOST)
         return true;
-    for (const uint8_t *at = host.at; length > 0 && at + length <= host.end; at++) {
-        size_t i = any_suffix || at + length == host.end ? 0 : length + 1;
+    if (length == 0 || length > list_length(host))
+        return false;
+    for (const uint8_t *at = any_suffix ? host.at : host.end - length; at + length <= host.end;
+         at++) {
+        size_t i = at == host.at || at[-1] == '.' ? 0 : length + 1;
         while (i < length && url_lower(at[i]) == url_lower(domain.at[i]))
             i++;
-        if (i == length && (at == host.at || at[-1] == '.'))
+        if (i == length)
             return true;
     }
     return false;

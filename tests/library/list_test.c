@@ -153,7 +153,37 @@ static void many_fields(void) {
     free(bytes);
 }
 
+/* Each of many exceptions is compared with the host of its rule, which is as long as a host can be,
+ * or longer. */
+static void many_exceptions(void) {
+    enum { LINES = 128, LINE = 16000 };
+    static const char *const STARTS[] = {"^$denyallow=", "^$domain="}, *const VALUES[] = {"a|",
+                                                                                          "~z.*|"};
+    static const size_t HOSTS[] = {250, 7500};
+    uint8_t *bytes = malloc(LINES * LINE);
+    assert_non_null(bytes);
+    for (unsigned kind = 0; kind < COUNT_OF(STARTS); kind++)
+        for (unsigned host = 0; host < COUNT_OF(HOSTS); host++) {
+            const size_t value = strlen(VALUES[kind]);
+            for (uint8_t *line = bytes; line < bytes + LINES * LINE; line += LINE) {
+                size_t used = 2;
+                memcpy(line, "||", used);
+                for (; used < HOSTS[host]; used += 2)
+                    memcpy(line + used, "w.", 2);
+                line[used - 1] = 'w';
+                memcpy(line + used, STARTS[kind], strlen(STARTS[kind]));
+                used += strlen(STARTS[kind]);
+                for (; used + value < LINE; used += value)
+                    memcpy(line + used, VALUES[kind], value);
+                memset(line + used, '\n', LINE - used);
+            }
+            assert_soon_read(bytes, LINES * LINE, LINES);
+        }
+    free(bytes);
+}
+
 RUN_GROUP("list",
           TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
           TEST("A quarter of a megabyte of anything takes linear time", long_lists),
-          TEST("Lines of many fields take linear time", many_fields))
+          TEST("Lines of many fields take linear time", many_fields),
+          TEST("Rules with many exceptions take linear time", many_exceptions))
