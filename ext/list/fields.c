@@ -147,62 +147,42 @@ enum list_form list_pattern(struct list_state *state, struct list_span *line) {
     return list_type_of(object) == LIST_ENTRY_TYPE ? LIST_FIELD : LIST_NO_URL_FIELD;
 }
 
-enum list_form list_tabs(struct list_state *state, struct list_span *line) {
-    const bool tabs = list_has(*line, '\t');
-    (void)state;
-    if (*line->at != '"' && !tabs)
-        return LIST_OTHER;
-    return list_choose_any(line, tabs ? '\t' : list_separator(*line));
+/* Returns true if a field is followed by a word for a type. */
+static bool list_is_typed(struct list_span line, const uint8_t *end, uint8_t separator) {
+    struct list_span rest = {end + 1, line.end};
+    return list_type_of(list_next_field(&rest, separator)) != LIST_NO_TYPE;
 }
 
-/* Returns true if what follows the first field of a line is a word for a type. */
-static bool list_is_typed(struct list_span line, const uint8_t *first_end, uint8_t separator) {
-    struct list_span rest = {first_end + 1, line.end};
-    return first_end < line.end && list_type_of(list_next_field(&rest, separator)) != LIST_NO_TYPE;
+/* Returns true if a line is a row with this separator after its first field, which is not a pattern
+ * of Adblock or prose. A page may contain the separator, unless a person has defanged it or a word
+ * for a type follows. */
+static bool list_is_row(const struct list_state *state, struct list_span line, const uint8_t *end) {
+    struct list_span first = {line.at, end}, network = first;
+    const bool is_simple = list_is_number(first) || list_network(&network) != LIST_PLAIN;
+    const bool has_slash = list_has(first, '/'), is_bar = *end == '|';
+    const bool is_odd =
+        state->adblock || list_has(first, ' ') || *line.at == '*' || *line.at == '-';
+    if (list_value_of(&first, true) == LIST_IS_ENTRY)
+        return !(state->adblock && is_bar) && (!has_slash || is_simple || list_is_defanged(first) ||
+                                               list_is_typed(line, end, *end));
+    return !(is_bar && end == line.at) && (is_simple || !is_odd || (!has_slash && !is_bar));
 }
 
-/* A URL with a scheme is the whole line, unless something shows that a person or a program has
- * written further fields after it. */
-enum list_form list_url(struct list_state *state, struct list_span *line) {
-    struct list_span first = *line;
-    (void)state;
-    if (!list_has_scheme(*line))
-        return LIST_OTHER;
-    if (list_has(first, ',') || list_has(first, '|') || list_has(first, ' '))
-        list_value_of(&first, true);
-    if (first.end == line->end && list_is_typed(*line, list_find(*line, ','), ','))
-        first.end = list_find(*line, ',');
-    if (first.end == line->end)
-        return LIST_PLAIN;
-    *line = first;
-    return LIST_FIELD;
-}
-
-/* The first field of a row is not a pattern of Adblock or prose, and a page may contain the sign.
- */
-enum list_form list_separated(struct list_state *state, struct list_span *line) {
+enum list_form list_fields(struct list_state *state, struct list_span *line) {
     const uint8_t *end = line->at;
+    if (list_has(*line, '\t') || *line->at == '"')
+        return list_choose_any(line, list_has(*line, '\t') ? '\t' : list_separator(*line));
     while (end < line->end && *end != ',' && *end != ';' && *end != '|')
         end++;
-    if (end == line->end || *line->at == '/')
+    if (end == line->end || *line->at == '/' || !list_is_row(state, *line, end))
         return LIST_OTHER;
-    const uint8_t sign = *end;
-    struct list_span first = {line->at, end}, network = first;
-    const bool has_slash = list_has(first, '/'), has_blank = list_has(first, ' ');
-    const bool is_simple = list_is_number(first) || list_network(&network) != LIST_PLAIN;
-    const bool is_entry = list_value_of(&first, true) == LIST_IS_ENTRY;
-    const bool is_odd = state->adblock || has_blank || *line->at == '*' || *line->at == '-';
-    if (is_entry ? (state->adblock && sign == '|') ||
-                       (has_slash && !is_simple && !list_is_defanged(first) &&
-                        !list_is_typed(*line, end, sign))
-                 : (sign == '|' && end == line->at) ||
-                       ((sign == '|' || has_slash) && is_odd && !is_simple))
-        return LIST_OTHER;
-    return state->adblock && !is_entry ? LIST_NO_URL_FIELD : list_choose_any(line, sign);
+    if (state->adblock && list_value_of(&(struct list_span){line->at, end}, true) != LIST_IS_ENTRY)
+        return LIST_NO_URL_FIELD;
+    return list_choose_any(line, *end);
 }
 
-/* A URL among words has nothing but numbers and signs before it, because other lines are prose. A
- * defanged address at the start was written by a person, and the words after it explain it. */
+/* A line that begins with a URL is that URL, unless a person has defanged it and added words. A URL
+ * among words has nothing but numbers and signs before it, because other lines are prose. */
 enum list_form list_words(struct list_state *state, struct list_span *line) {
     struct list_span rest = *line, first = *line;
     (void)state;
@@ -212,6 +192,8 @@ enum list_form list_words(struct list_state *state, struct list_span *line) {
         *line = first;
         return LIST_FIELD;
     }
+    if (list_has_scheme(*line))
+        return LIST_PLAIN;
     while (rest.at <= rest.end) {
         struct list_span word = list_next_field(&rest, ' ');
         if (list_has_scheme(word)) {

@@ -21,14 +21,12 @@ static list_reader *const ORDER[] = {
     list_hosts,   /* an address followed by names, of which a tab separates no fields */
     list_dnsmasq, /* these three begin with a word of their own, or have a record as second word; */
     list_unbound, /* their values contain the quotation marks and tabs that are asked for next */
-    list_zone,      list_map, /* its key is a word for a type */
-    list_tabs,      /* tabs and quotation marks separate fields, even if the first one is a URL */
-    list_url,       /* may contain commas, semicolons and blanks */
-    list_proxy,     /* its first field is a word of its own */
-    list_separated, /* a name does not contain commas and semicolons */
-    list_range,     /* may contain blanks */
-    list_words,     /* any other line with blanks */
-    list_bare,      /* what is left is one word */
+    list_zone,    list_map, /* its key is a word for a type */
+    list_proxy,             /* its first field is a word of its own */
+    list_fields,            /* knows a page, which may contain commas and bars */
+    list_range,             /* may contain blanks */
+    list_words,             /* any other line with blanks */
+    list_bare,              /* what is left is one word */
 };
 
 enum list_form list_narrow(struct list_state *state, struct list_span *line) {

@@ -124,7 +124,7 @@ list_reader list_dnsmasq, list_unbound, list_zone, list_proxy;
 list_reader list_heading, list_row;
 
 /* fields.c */
-list_reader list_item, list_pattern, list_map, list_tabs, list_url, list_separated, list_words;
+list_reader list_item, list_pattern, list_map, list_fields, list_words;
 
 /* Removes the first field from the rest of a line, and returns it without blanks and quotation
  * marks around it. After the last field the rest begins past the end of the line. */

@@ -138,7 +138,7 @@ enum list_form list_range(struct list_state *state, struct list_span *line) {
     return list_network(&span) == LIST_RANGE ? LIST_RANGE : LIST_OTHER;
 }
 
-/* Any line that is left: a URL or name without a scheme, unless it is a part of an address. */
+/* Any line that is left: a URL or name, unless it is a part of an address. */
 enum list_form list_bare(struct list_state *state, struct list_span *line) {
-    return list_is_part(state, *line) ? LIST_PART : LIST_PLAIN;
+    return !list_has_scheme(*line) && list_is_part(state, *line) ? LIST_PART : LIST_PLAIN;
 }
