@@ -29,8 +29,9 @@ static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t 
         span.at += mangled;
     }
     while (span.at < span.end) {
-        const char *meant;
-        const size_t piece = list_piece(span, slashes > 2, &meant);
+        const char *meant = NULL;
+        const bool may_be = *span.at == '[' || *span.at == '(' || *span.at == '{';
+        const size_t piece = may_be ? list_piece(span, slashes > 2, &meant) : 0;
         if (piece == 0) {
             slashes += *span.at == '/';
             span.at += quoted && list_begins(span, "\"\"");
@@ -120,7 +121,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
         return list_settle(list, form);
     }
     if (form == LIST_COLUMN)
-        list_value_of(&span, true);
+        list_value_of(&span);
     const bool is_whole = list_has(span, ',') || list_has(span, ' ') || list_has(span, '|');
     const bool quoted =
         (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';

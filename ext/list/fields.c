@@ -60,14 +60,15 @@ enum list_form list_choose(struct list_span *line, const struct list_heading *ta
             continue;
         struct list_span after = rest, found = field;
         const bool certain = table->certain || by == LIST_ENTRY_TYPE;
-        enum list_value value = table->certain ? LIST_IS_ENTRY : list_value_of(&found, true);
-        if (value == LIST_IS_ENTRY && !certain && (table->fields > 0 || !list_has_scheme(field))) {
+        enum list_value value = table->certain ? LIST_IS_ENTRY : list_value_of(&found);
+        if (value >= LIST_IS_DOUBTFUL && !certain &&
+            (table->fields > 0 || !list_has_scheme(field))) {
             const enum list_type next =
                 after.at > after.end ? LIST_NO_TYPE
                                      : list_type_of(list_next_field(&after, table->separator));
             said = next == LIST_OTHER_TYPE ? next : said;
-            found = field;
-            value = list_value_of(&found, next == LIST_ENTRY_TYPE);
+            value =
+                value == LIST_IS_ENTRY || next == LIST_ENTRY_TYPE ? LIST_IS_ENTRY : LIST_IS_WORD;
         }
         if (value == LIST_IS_WORD || (said == LIST_OTHER_TYPE && !certain))
             continue;
@@ -97,7 +98,8 @@ enum list_form list_map(struct list_state *state, struct list_span *line) {
         return LIST_OTHER;
     struct list_span rest = {key.end + 1, line->end}, value = list_unquoted(list_word(&rest));
     rest = list_trim(rest);
-    if ((rest.at < rest.end && *rest.at != '#') || list_value_of(&value, !is_name) != LIST_IS_ENTRY)
+    if ((rest.at < rest.end && *rest.at != '#') ||
+        list_value_of(&value) < (is_name ? LIST_IS_ENTRY : LIST_IS_DOUBTFUL))
         return LIST_OTHER;
     *line = value;
     return LIST_FIELD;
@@ -162,7 +164,7 @@ static bool list_is_row(const struct list_state *state, struct list_span line, c
     const bool has_slash = list_has(first, '/'), is_bar = *end == '|';
     const bool is_odd =
         state->adblock || list_has(first, ' ') || *line.at == '*' || *line.at == '-';
-    if (list_value_of(&first, true) == LIST_IS_ENTRY)
+    if (list_value_of(&first) >= LIST_IS_DOUBTFUL)
         return !(state->adblock && is_bar) && (!has_slash || is_simple || list_is_defanged(first) ||
                                                list_is_typed(line, end, *end));
     return !(is_bar && end == line.at) && (is_simple || !is_odd || (!has_slash && !is_bar));
@@ -176,7 +178,7 @@ enum list_form list_fields(struct list_state *state, struct list_span *line) {
         end++;
     if (end == line->end || *line->at == '/' || !list_is_row(state, *line, end))
         return LIST_OTHER;
-    if (state->adblock && list_value_of(&(struct list_span){line->at, end}, true) != LIST_IS_ENTRY)
+    if (state->adblock && list_value_of(&(struct list_span){line->at, end}) < LIST_IS_DOUBTFUL)
         return LIST_NO_URL_FIELD;
     return list_choose_any(line, *end);
 }
@@ -188,7 +190,7 @@ enum list_form list_words(struct list_state *state, struct list_span *line) {
     (void)state;
     if (!list_has(*line, ' '))
         return LIST_OTHER;
-    if (list_is_defanged(first) && list_value_of(&first, true) == LIST_IS_ENTRY) {
+    if (list_is_defanged(first) && list_value_of(&first) >= LIST_IS_DOUBTFUL) {
         *line = first;
         return LIST_FIELD;
     }

@@ -137,12 +137,16 @@ struct list_span list_next_field(struct list_span *rest, uint8_t separator);
 enum list_form list_choose(struct list_span *line, const struct list_heading *table);
 
 /* values.c */
-enum list_value { LIST_IS_WORD, LIST_IS_ENTRY, LIST_IS_RANGE };
+enum list_value {
+    LIST_IS_WORD, /* or anything else that is not an entry */
+    LIST_IS_RANGE,
+    LIST_IS_DOUBTFUL, /* a name that looks like that of a file or package */
+    LIST_IS_ENTRY
+};
 
 /* Says what a field is. From a field that was defanged it removes what follows the first comma, bar
- * or blank, because a person wrote that, and from one without a scheme what follows a bar. If it is
- * certain to be an address, it may also look like a file. */
-enum list_value list_value_of(struct list_span *field, bool certain);
+ * or blank, because a person wrote that, and from one without a scheme what follows a bar. */
+enum list_value list_value_of(struct list_span *field);
 
 enum list_type { LIST_NO_TYPE, LIST_ENTRY_TYPE, LIST_OTHER_TYPE };
 

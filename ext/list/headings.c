@@ -19,7 +19,7 @@ static bool list_can_be_name(struct list_span field, bool may_have_dot) {
     for (const uint8_t *at = field.at; at < field.end; at++)
         if (*at == '\0' || strchr("\"$*<=>@[\\]^`{|}~", *at) != NULL)
             return false;
-    return list_value_of(&field, true) == LIST_IS_WORD ||
+    return list_value_of(&field) == LIST_IS_WORD ||
            (may_have_dot && !is_number && !list_has_scheme(field));
 }
 

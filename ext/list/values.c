@@ -96,9 +96,9 @@ static bool list_is_file_or_package(struct list_span name) {
     return name.at < name.end || list_is_one_of(first, ",com,io,net,org,");
 }
 
-/* Returns true if a host without a scheme, perhaps defanged and with a port, is an IPv4 address or
- * a name with a dot, whose last label begins with a letter. */
-static bool list_is_host(struct list_span host, bool certain) {
+/* Says what a host without a scheme is, perhaps defanged and with a port. It is an entry if it is an
+ * IPv4 address, or a name with a dot whose last label begins with a letter. */
+static enum list_value list_host_value(struct list_span host, bool has_path) {
     uint8_t plain[512]; /* not defanged */
     size_t used = 0, piece;
     for (const char *meant; host.at < host.end && used < sizeof plain; host.at += piece) {
@@ -112,27 +112,31 @@ static bool list_is_host(struct list_span host, bool certain) {
     name.end -= list_ends(name, ".");
     for (const uint8_t *at = port.at + 1; at < port.end; at++)
         if (!url_is_digit(*at))
-            return false;
+            return LIST_IS_WORD;
     last = name;
     for (const uint8_t *at = name.at; at < name.end; at++)
         if (*at == '.' && at > last.at)
             last.at = at + 1;
         else if (!url_is_letter(*at) && !url_is_digit(*at) && *at < 0x80 && *at != '-' &&
                  *at != '_')
-            return false;
-    return host.at == host.end && last.at > name.at &&
-           (list_is_ipv4(name) ||
-            (list_length(last) > 1 && (url_is_letter(*last.at) || *last.at >= 0x80) &&
-             (certain || port.at < port.end || !list_is_file_or_package(name))));
+            return LIST_IS_WORD;
+    if (host.at < host.end ||
+        (!list_is_ipv4(name) && (last.at == name.at || list_length(last) < 2 ||
+                                 (!url_is_letter(*last.at) && *last.at < 0x80))))
+        return LIST_IS_WORD;
+    return has_path || port.at < port.end || !list_is_file_or_package(name) ? LIST_IS_ENTRY
+                                                                            : LIST_IS_DOUBTFUL;
 }
 
-enum list_value list_value_of(struct list_span *field, bool certain) {
+enum list_value list_value_of(struct list_span *field) {
     struct bloom_url_plain plain;
     if (bloom_url_read_plain(&plain, field->at, list_length(*field)) &&
         plain.end == list_length(*field) && field->at[plain.host_end - 2] != '.') {
         const struct list_span name = {field->at, field->end};
-        certain |= plain.host > 0 || plain.address || plain.host_end < plain.end;
-        return certain || !list_is_file_or_package(name) ? LIST_IS_ENTRY : LIST_IS_WORD;
+        return plain.host == 0 && !plain.address && plain.host_end == plain.end &&
+                       list_is_file_or_package(name)
+                   ? LIST_IS_DOUBTFUL
+                   : LIST_IS_ENTRY;
     }
     if (list_length(*field) == 0 || list_is_number(*field))
         return LIST_IS_WORD;
@@ -157,5 +161,5 @@ enum list_value list_value_of(struct list_span *field, bool certain) {
         network.end = list_find(host, ']') + 1;
     if (list_is_ipv6(list_without_brackets(network)))
         return LIST_IS_ENTRY;
-    return list_is_host(host, certain || has_path) ? LIST_IS_ENTRY : LIST_IS_WORD;
+    return list_host_value(host, has_path);
 }
