@@ -73,6 +73,8 @@ static bool list_is_same(struct list_span a, struct list_span b) {
  * record has a name or an address of its own is not blocked. */
 enum list_form list_zone(struct list_state *state, struct list_span *line) {
     (void)state;
+    if (*line->at == '"') /* early, because rows of tables begin so and are long */
+        return LIST_OTHER;
     struct list_span rest = *line, owner = list_word(&rest), type = list_word(&rest), target;
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
         return list_is_one_of(owner, ",$generate,$include,$origin,$ttl,") ? LIST_DIRECTIVE
