@@ -96,8 +96,8 @@ static bool list_is_file_or_package(struct list_span name) {
     return name.at < name.end || list_is_one_of(first, ",com,io,net,org,");
 }
 
-/* Says what a host without a scheme is, perhaps defanged and with a port. It is an entry if it is an
- * IPv4 address, or a name with a dot whose last label begins with a letter. */
+/* Says what a host without a scheme is, perhaps defanged and with a port. It is an entry if it is
+ * an IPv4 address, or a name with a dot whose last label begins with a letter. */
 static enum list_value list_host_value(struct list_span host, bool has_path) {
     uint8_t plain[512]; /* not defanged */
     size_t used = 0, piece;
