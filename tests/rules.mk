@@ -196,6 +196,7 @@ TEST_SUITES = \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
+    'tables of fields=$(PYTHON) tests/random/fields_test.py' \
     'plain URLs=[all $(SMALL)/$(LIBRARY)] $(PYTHON) tests/random/plain_test.py \
         $(abspath $(SMALL)/$(LIBRARY))' \
     'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \

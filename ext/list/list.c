@@ -1,180 +1,10 @@
 /* Reads a list line by line, and each line in three steps. First list_narrow finds its form and the
- * part that is the entry (list_line.c). Then list_read undoes wildcards and defanging, makes the
- * key, and rejects what is not meant as an address. Lines that are nothing but a plain URL, as
+ * part that is the entry (forms.c). Then list_read undoes wildcards and defanging, makes the key,
+ * and rejects what is not meant as an address (entry.c). Lines that are nothing but a plain URL, as
  * most are, take a shortcut with the same result (list_next_plain). */
 #include "list/list.h"
 
 #include <string.h>
-
-/* Removes the wildcards at both ends: *.h, .h, +.h, h/\*, *://h, http://\*.h. Returns true if there
- * were any. */
-static bool list_wildcard(struct list_span *line) {
-    const struct list_span whole = *line;
-    const struct list_span host = {list_find(*line, ':'), line->end};
-    if (list_begins(*line, "*://") || (list_has_scheme(*line) && list_begins(host, "://*.")))
-        line->at = host.at + strlen("://");
-    line->at += list_begins(*line, "*.") || list_begins(*line, "+.") ? 2 : list_begins(*line, ".");
-    line->end -= list_ends(*line, "/*");
-    return line->at > whole.at || line->end < whole.end;
-}
-
-/* Writes an entry without what keeps people from clicking on it: hxxp, [.], (dot), [:] and the
- * like. Round and curly brackets count only before the path. In a quoted field, two quotation marks
- * mean one (RFC 4180). Returns true if the entry was defanged. */
-static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t *used) {
-    static const struct {
-        const char *written, *meant;
-    } PIECES[] = {{"[.]", "."}, {"[dot]", "."}, {"[:]", ":"}, {"[://]", "://"}, {"[/]", "/"},
-                  {"(.)", "."}, {"(dot)", "."}, {"{.}", "."}, {"{dot}", "."}};
-    bool defanged = false;
-    unsigned slashes = 0;
-    *used = 0;
-    if (list_begins(span, "hxxp") || list_begins(span, "h**p") || list_begins(span, "fxp")) {
-        struct list_span scheme = {span.at + (list_begins(span, "fxp") ? 3 : 4), span.end};
-        scheme.at += list_begins(scheme, "s");
-        if (list_begins(scheme, ":") || list_begins(scheme, "[:")) {
-            memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
-            *used = 3;
-            span.at = scheme.at;
-            defanged = true;
-        }
-    }
-    while (span.at < span.end) {
-        size_t piece = sizeof PIECES / sizeof *PIECES;
-        if (*span.at == '[' || ((*span.at == '(' || *span.at == '{') && slashes < 3))
-            for (piece = 0; piece < sizeof PIECES / sizeof *PIECES; piece++)
-                if (list_begins(span, PIECES[piece].written))
-                    break;
-        if (piece == sizeof PIECES / sizeof *PIECES) {
-            slashes += *span.at == '/';
-            span.at += quoted && list_begins(span, "\"\"");
-            to[(*used)++] = *span.at++;
-            continue;
-        }
-        memcpy(to + *used, PIECES[piece].meant, strlen(PIECES[piece].meant));
-        *used += strlen(PIECES[piece].meant);
-        span.at += strlen(PIECES[piece].written);
-        defanged = true;
-    }
-    return defanged;
-}
-
-/* Recognises text that parses as a URL but was not meant as one: a number, or a mail address, whose
- * host everybody uses. */
-static enum list_form list_other(struct list_span span) {
-    if (list_has_scheme(span))
-        return LIST_PLAIN;
-    if (list_has(span, '@') && !list_has(span, '/'))
-        return LIST_MAIL;
-    return list_is_number(span) ? LIST_NUMBER : LIST_PLAIN;
-}
-
-/* Returns true if the host is a name of letters, digits, hyphens, underscores and dots. */
-static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
-    size_t i = 0;
-    while (i < url->host && (url_is_letter(key[i]) || url_is_digit(key[i]) || key[i] == '-' ||
-                             key[i] == '.' || key[i] == '_'))
-        i++;
-    return i == url->host;
-}
-
-/* Returns true if a text is a range of addresses (192.0.2.0/24) and not a page of one address
- * (192.0.2.7/24). In the first address of a network, the bits that tell its hosts apart are
- * zero. */
-static bool list_is_range(struct list_span span) {
-    uint8_t address[IPV4_BYTES];
-    struct list_span rest = span;
-    if (list_network(&rest) != LIST_RANGE)
-        return false;
-    if (rest.end == span.end || !list_is_ipv4(rest))
-        return true;
-    url_read_number(rest.at, list_length(rest), address);
-    uint32_t bits = 0, value = 0;
-    for (const uint8_t *at = rest.end + 1; at < span.end; at++)
-        bits = 10 * bits + url_digit(*at);
-    for (unsigned i = 0; i < IPV4_BYTES; i++)
-        value = value << 8 | address[i];
-    return (value & UINT32_MAX >> bits) == 0;
-}
-
-bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
-                      const uint8_t *key) {
-    struct list_span span = list_without_spaces((struct list_span){text, text + length});
-    return url->scheme || ((url->address || list_names_host(url, key)) &&
-                           list_other(span) == LIST_PLAIN && !list_is_range(span));
-}
-
-/* Returns the form of an entry whose key is known: some rules are for one page only. */
-static enum list_form list_page(const struct bloom_list *list, enum list_form form) {
-    return form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/' ? LIST_ADBLOCK_PAGE
-                                                                          : form;
-}
-
-/* Returns true if the key is for localhost.localdomain, localhost4.localdomain4 or the like. */
-static bool list_is_local(const struct bloom_list *list) {
-    if (*list->key != 'l') /* first, because this is asked for each key */
-        return false;
-    const struct list_span host = {list->key, list->key + list->url.host};
-    const struct list_span name = {host.at, list_find(host, '.')}, domain = {name.end, host.end};
-    return list_begins(name, "localhost") && list_length(name) <= strlen("localhost6") &&
-           list_begins(domain, ".local") &&
-           !list_has((struct list_span){domain.at + 1, domain.end}, '.');
-}
-
-/* Reads an entry that list_narrow has found, and returns its form. */
-static enum list_form list_read(struct bloom_list *list, struct list_span span,
-                                enum list_form form) {
-    const bool is_rule =
-        form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
-    struct bloom_url_plain plain;
-    size_t used;
-    span = list_trim(span);
-    if (form == LIST_HOSTS && (list_is_ipv4(span) || list_is_ipv6(span)))
-        return LIST_HOSTS_ADDRESS;
-    if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
-        plain.end == list_length(span)) {
-        bloom_url_write_plain(&list->url, &plain, span.at, list->key);
-        return list_is_local(list) ? LIST_LOCAL : list_page(list, form);
-    }
-    const bool is_whole = list_has(span, ',') || list_has(span, ' ');
-    const bool quoted =
-        (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';
-    const bool wildcard = list_wildcard(&span);
-    enum list_form network = LIST_PLAIN;
-    if (list_has(span, '*') && !list_begins(span, "h**p") && form != LIST_COLUMN)
-        return LIST_INNER_WILDCARD;
-    const bool defanged = list_refang(span, quoted, list->text, &used);
-    span = (struct list_span){list->text, list->text + used};
-    if (!is_rule)
-        network = list_network(&span);
-    if (network >= LIST_NO_KEY)
-        return network;
-    const bool has_host = bloom_url_parse(&list->url, span.at, list_length(span), list->key);
-    enum list_form other = has_host && list->url.scheme ? LIST_PLAIN : list_other(span);
-    if (other >= LIST_NO_KEY)
-        return other;
-    if (!has_host)
-        return LIST_NO_HOST;
-    /* A key must also be acceptable as an entry of its own. */
-    const struct list_span key = {list->key, list->key + list->url.length};
-    if (list_is_range(key))
-        return LIST_RANGE;
-    other = list_other(key);
-    if (other >= LIST_NO_KEY)
-        return other;
-    if (form == LIST_PLAIN)
-        form = !list_is_text(span) ? LIST_BYTES
-               : defanged          ? LIST_DEFANGED
-               : wildcard          ? LIST_WILDCARD
-               : is_whole          ? LIST_WHOLE
-                                   : network;
-    form = list_is_local(list) ? LIST_LOCAL : list_page(list, form);
-    if (list->url.address)
-        return form;
-    if (!list->url.opened || !list_names_host(&list->url, list->key))
-        return LIST_UNOPENED;
-    return url_find(list->key, 0, list->url.host, '.') < list->url.host ? form : LIST_NO_DOT;
-}
 
 /* Returns what bytes are that are not text in UTF-8, and what to do, as bloom_list_begin; NULL for
  * text. Nearly all binary files have a zero byte early on. */
@@ -191,9 +21,12 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     if (list_has(early, 0))
         return "binary, with a zero byte near its beginning. Unpack it if it is compressed, and "
                "give the text of a list";
-    struct list_span text = {bytes, bytes + length};
-    text.at += list_begins(text, LIST_MARK) ? strlen(LIST_MARK) : 0;
-    if (list_begins(text, "msfilterlist"))
+    struct list_span text = {bytes, bytes + length}, rest;
+    while (list_begins(text, LIST_MARK))
+        text.at += strlen(LIST_MARK);
+    for (rest = text; list_begins(rest, "!") || list_begins(rest, "#");)
+        rest = list_without_spaces((struct list_span){list_find(rest, '\n'), rest.end});
+    if (list_begins(rest, "msfilterlist"))
         return "a Tracking Protection List of Internet Explorer. Give a list of another form";
     text = list_without_spaces(text);
     const bool begins_with_remark = list_begins(text, "#");
@@ -209,10 +42,10 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
         return "HTML or XML. Give the text of a list, as its publisher offers it for download";
     if (first == '{' || (first == '[' && strchr("\"{[", second) != NULL && second != '\0'))
-        return "JSON. Make each entry a line, as SELECT group_concat(value, char(10)) FROM "
+        return "JSON. Make each entry a line, as SELECT group_concat(value || char(10), '') FROM "
                "json_each(text, '$') does. Instead of $ give the path of the entries, such as "
                "$.rules[0].domain_suffix. If each entry is an object, select FROM json_tree(text) "
-               "WHERE key = 'url'";
+               "WHERE key = 'url'; in STIX the key is 'pattern'";
     return NULL;
 }
 
@@ -259,8 +92,6 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
     *line = list_trim((struct list_span){start, stop});
     if (list->state.heading.separator == '\t' && list_has((struct list_span){start, stop}, '\t'))
         *line = (struct list_span){start, stop}; /* fields at the ends may be empty */
-    if (list_begins(*line, LIST_MARK))           /* also of a file that was appended to another */
-        *line = list_trim((struct list_span){line->at + strlen(LIST_MARK), stop});
     list_end_line(list, stop);
     return BLOOM_LIST_ENTRY;
 }
@@ -303,7 +134,7 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
         return false;
     bloom_url_write_plain(&list->url, &plain, at, list->key);
     *entry = *form == LIST_HOSTS ? (struct list_span){at, stop} : (struct list_span){start, stop};
-    *form = list_is_local(list) ? LIST_LOCAL : list_page(list, *form);
+    *form = list_settle(list, *form);
     list_end_line(list, stop);
     return true;
 }

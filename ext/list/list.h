@@ -10,7 +10,7 @@
 #ifndef BLOOM_LIST_LIST_H
 #define BLOOM_LIST_LIST_H
 
-#include "list/list_line.h"
+#include "list/forms.h"
 #include "url/url.h"
 
 /* The longest line, in bytes. */
@@ -64,5 +64,13 @@ enum bloom_list_step {
 
 /* Reads the next row, in time linear in the bytes that it passes. */
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry);
+
+/* For list.c: entry.c makes the key of an entry that list_narrow has found. Returns its form, or
+ * why it is not an entry after all. */
+enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form);
+
+/* Returns the form of an entry whose key is known, because some rules are for one page only, and
+ * some names are those of the machine itself. */
+enum list_form list_settle(const struct bloom_list *list, enum list_form form);
 
 #endif

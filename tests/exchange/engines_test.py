@@ -74,6 +74,8 @@ def opened(rule, key, known):
         "start": re.match(r"\|(http:|\d)", rule),  # no URL begins so, or only one without TLS
         # Brave stops a page by ||h^ only.
         "open": not (rule.startswith("||") and "^" in rule),
+        # uBlock drops a rule with denyallow that names no domains; AdGuard does not.
+        "deny": "denyallow" in named and not named & {"domain", "from"},
         "part": pattern.startswith(".") or "*." in pattern,  # something has to be before it
         "spelling": key.rstrip("/").lower() not in rule.lower(),  # a port, // or an escape
     }, known)
@@ -192,7 +194,9 @@ class Options(WithEngines):
                "third-party", "3p", "first-party", "1p", "~third-party", "important",
                "domain=a.example", "domain=~a.example", "domain=a.example|~b.a.example",
                "from=evil.example", "domain=~evil.example", "from=~www.evil.example",
-               "domain=~example", "denyallow=a.example", "to=~a.example", "nothing", "badfilter",
+               "domain=~example", "domain=~evil.*", "domain=~www.*", "domain=~no-reason.*",
+               "denyallow=a.example", "denyallow=evil.example", "to=~a.example", "nothing",
+               "badfilter",
                "all", "~document")
 
     def rules(self):
@@ -204,7 +208,8 @@ class Options(WithEngines):
             names = [re.sub("^from|=.*|~", "", option) or "domain" for option in options]
             if len(set(names)) < len(names):
                 continue  # twice the same, of which an engine makes nothing
-            yield f"||{host}{path}{'$' if options else ''}{','.join(options)}"
+            start = source.choice(("||", "||", "://"))
+            yield f"{start}{host}{path}{'$' if options else ''}{','.join(options)}"
 
     def test_random_rules(self):
         """uBlock, which knows all of them, is the measure."""
@@ -214,7 +219,8 @@ class Options(WithEngines):
         answer = self.or_skip(ask, [], [], [(rule, f"https://{key}") for rule, key, _ in pairs])
         wrong = []
         for (rule, key, takes), stops in zip(pairs, answer["ublock"]["rules"]):
-            if takes and not stops and opened(rule, key, {"page"}) is None:
+            explained = opened(rule, key, {"page", "deny"}) is not None
+            if takes and not stops and not explained:
                 wrong.append(("opened", rule))
             if stops and not takes and stopped(rule, {"own", "site"}) is None:
                 wrong.append(("stopped", rule))
@@ -244,7 +250,9 @@ class Resolver(WithEngines):
                    "NOERROR;A;192.0.2.7", "NOERROR;AAAA;::", "NOERROR;CNAME;b.example")
         choices = [f"dnsrewrite={answer}" for answer in answers] + [
             "important", "dnstype=AAAA", "dnstype=~A", "client=192.0.2.7", "ctag=device_pc",
-            "third-party", "script", "domain=a.example", "nothing"]
+            "denyallow=a.example", "denyallow=evil.example", "denyallow=example|a.example",
+            "denyallow=~a.example", "denyallow=other.*", "third-party", "script",
+            "domain=a.example", "nothing"]
         rules = ["||evil.example^", "|evil.example^", "evil.example", "evil.example^",
                  *(f"||evil.example^${first},{second}" for first, second in itertools.product(
                      choices, choices) if first.split("=")[0] != second.split("=")[0])]

@@ -6,7 +6,7 @@
 # system's. Ends in "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-targets=${TARGETS:-filters functions statements database}
+targets=${TARGETS:-filters functions lists statements database}
 if ! command -v clang >/dev/null; then
     echo "clang is needed: apt-get install clang libclang-rt-dev"
     echo "0 passed, 0 failed, $(echo "$targets" | wc -w) skipped"

@@ -53,17 +53,21 @@ static unsigned read_list(const void *bytes, size_t length, unsigned *entries) {
 }
 
 static const char *const PIECES[] = {
-    "\n",    "\n",          "\r\n",      "||",        "^",          "$all",        "@@",
-    "##",    "/",           "*",         "*.",        ".",          " ",           "\t",
-    "#",     "//",          "\"",        ",",         "http://",    "[.]",         "hxxp",
-    "(dot)", "[:]",         "address=/", "server",    "-",          "0.0.0.0",     "::1",
-    "/32",   "local-zone:", " CNAME .",  "a.example", "b.c",        "[",           "]",
-    "a",     "\xc3\xbc",    "\xff",      "\0",        "://",        "{.}",         "s",
-    "fxp",   "@ ",          "$TTL",      "192.0.2.7", "2001:db8::", "|",           "url,",
-    "$",     "$script",     ";",         "host;",     " A ",        "/24",         "5",
-    "%2f",   "0.",          "10.0.0.0",  "a\turl\n",  "a,ip\n",     "\n- ",        "'",
-    "+.",    "DOMAIN,",     "~",         "=",         "$to=",       "[adblock]\n", "$dnsrewrite",
-    ".js",   "localhost"};
+    "\n",       "\n",        "\r\n",        "||",          "^",          "$all",
+    "@@",       "##",        "/",           "*",           "*.",         ".",
+    " ",        "\t",        "#",           "//",          "\"",         ",",
+    "http://",  "[.]",       "hxxp",        "(dot)",       "[:]",        "address=/",
+    "server",   "-",         "0.0.0.0",     "::1",         "/32",        "local-zone:",
+    " CNAME .", "a.example", "b.c",         "[",           "]",          "a",
+    "\xc3\xbc", "\xff",      "\0",          "://",         "{.}",        "s",
+    "fxp",      "@ ",        "$TTL",        "192.0.2.7",   "2001:db8::", "|",
+    "url,",     "$",         "$script",     ";",           "host;",      " A ",
+    "/24",      "5",         "%2f",         "0.",          "10.0.0.0",   "a\turl\n",
+    "a,ip\n",   "\n- ",      "'",           "+.",          "DOMAIN,",    "~",
+    "=",        "$to=",      "[adblock]\n", "$dnsrewrite", ".js",        "localhost",
+    ",domain,", "sha256,",   "ip\t",        "url: ",       "\n- url: ",  "[url:value='",
+    "']",       "#fields\t", "Data,Note\n", ".exe",        "com.",       "\xe3\x80\x80",
+    "\xc2\xa0", "(.)",       "~b.*|",       "denyallow=",  ",2026,",     "value,type\n"};
 
 static void random_lists(void) {
     uint64_t random = 5;
@@ -149,7 +153,37 @@ static void many_fields(void) {
     free(bytes);
 }
 
+/* Each of many exceptions is compared with the host of its rule, which is as long as a host can be,
+ * or longer. */
+static void many_exceptions(void) {
+    enum { LINES = 128, LINE = 16000 };
+    static const char *const STARTS[] = {"^$denyallow=", "^$domain="}, *const VALUES[] = {"a|",
+                                                                                          "~z.*|"};
+    static const size_t HOSTS[] = {250, 7500};
+    uint8_t *bytes = malloc(LINES * LINE);
+    assert_non_null(bytes);
+    for (unsigned kind = 0; kind < COUNT_OF(STARTS); kind++)
+        for (unsigned host = 0; host < COUNT_OF(HOSTS); host++) {
+            const size_t value = strlen(VALUES[kind]);
+            for (uint8_t *line = bytes; line < bytes + LINES * LINE; line += LINE) {
+                size_t used = 2;
+                memcpy(line, "||", used);
+                for (; used < HOSTS[host]; used += 2)
+                    memcpy(line + used, "w.", 2);
+                line[used - 1] = 'w';
+                memcpy(line + used, STARTS[kind], strlen(STARTS[kind]));
+                used += strlen(STARTS[kind]);
+                for (; used + value < LINE; used += value)
+                    memcpy(line + used, VALUES[kind], value);
+                memset(line + used, '\n', LINE - used);
+            }
+            assert_soon_read(bytes, LINES * LINE, LINES);
+        }
+    free(bytes);
+}
+
 RUN_GROUP("list",
           TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
           TEST("A quarter of a megabyte of anything takes linear time", long_lists),
-          TEST("Lines of many fields take linear time", many_fields))
+          TEST("Lines of many fields take linear time", many_fields),
+          TEST("Rules with many exceptions take linear time", many_exceptions))

@@ -10,7 +10,7 @@
  * The next LF is searched once and then remembered, so that a text whose lines end in CR takes
  * linear time, too.
  */
-#include "list/list_span.h"
+#include "list/span.h"
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
 

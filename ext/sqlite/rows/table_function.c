@@ -11,7 +11,7 @@
  */
 #include "sqlite/rows/table_function.h"
 
-#include "list/list_span.h"
+#include "list/span.h"
 #include "sqlite/message.h"
 #include "sqlite/poll.h"
 

@@ -1,15 +1,18 @@
-/* Finds the entry in one line of a list, in each form of ext/URLS.md. */
-#ifndef BLOOM_LIST_LIST_LINE_H
-#define BLOOM_LIST_LIST_LINE_H
+/* The forms in which lists are published. A line is offered to one form after the other (forms.c),
+ * and each form is one function in the file of its family: hosts.c, adblock.c, programs.c and
+ * fields.c. ext/URLS.md says how each form is read. */
+#ifndef BLOOM_LIST_FORMS_H
+#define BLOOM_LIST_FORMS_H
 
-#include "list/list_span.h"
+#include "list/span.h"
 
 /* How an entry was read, or why a line is not one, each with its note. */
 #define LIST_FORMS(FORM)                                                                           \
+    FORM(LIST_OTHER, NULL)   /* not of the form that was asked, so the next one is */              \
     FORM(LIST_NOTHING, NULL) /* a remark, which has no row */                                      \
     FORM(LIST_PLAIN, NULL)                                                                         \
     FORM(LIST_HOSTS, "hosts file")                                                                 \
-    FORM(LIST_WHOLE, "whole line, with its commas and spaces")                                     \
+    FORM(LIST_WHOLE, "whole line, with its commas, bars and spaces")                               \
     FORM(LIST_ADBLOCK, "Adblock rule")                                                             \
     FORM(LIST_ADBLOCK_PAGE, "Adblock rule, for this page only")                                    \
     FORM(LIST_ADBLOCK_OPTIONS, "Adblock rule, options ignored")                                    \
@@ -53,6 +56,8 @@ enum list_form { LIST_FORMS(LIST_FORM) LIST_NO_KEY = LIST_EXCEPTION /* from here
 struct list_heading {
     uint8_t separator;
     unsigned fields, field;
+    unsigned second;  /* the entry if `field` has a word instead; `field` if there is none */
+    bool certain;     /* the name of the field says that it is a host, an address or a URL */
     bool hosts_alone; /* paths are in another field, so the host alone would block too much */
 };
 
@@ -73,6 +78,23 @@ struct list_state {
  * are left in the state instead. */
 enum list_form list_narrow(struct list_state *state, struct list_span *line);
 
+/* Returns the words for a form; NULL for LIST_PLAIN. */
+const char *list_note(enum list_form form);
+
+/* A form narrows a line of its own down to the entry and returns how it was read, or why there is
+ * no entry. It returns LIST_OTHER for any other line, from which it may have removed a remark or
+ * the marks of an item. */
+typedef enum list_form list_reader(struct list_state *state, struct list_span *line);
+
+/* hosts.c */
+list_reader list_remark, list_hosts, list_range, list_bare;
+
+/* Recognises remarks: #, !, ;, // alone or in a line of several words, [Adblock Plus 2.0]. */
+bool list_is_remark(struct list_span line);
+
+/* Returns true if a hosts file gives an address to names: it blocks, or it is of the own net. */
+bool list_is_of_hosts(struct list_span address);
+
 /* Removes the next of several names from the state, which must have one, and returns it. */
 struct list_span list_next_name(struct list_state *state);
 
@@ -80,12 +102,66 @@ struct list_span list_next_name(struct list_state *state);
  * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
 enum list_form list_network(struct list_span *span);
 
+/* Removes the remark after an entry. A dot or a colon is before it, and its sign follows a blank
+ * and is not in quotation marks. */
+struct list_span list_without_remark(struct list_span line);
+
+/* adblock.c */
+list_reader list_adblock;
+
 /* Reads the options of a rule that blocks a plain URL, from their dollar to the end of the line.
  * Returns their end, with the form of the rule; or their dollar, if list_narrow must read them. */
 const uint8_t *list_plain_options(struct list_state *state, struct list_span rest,
                                   enum list_form *form);
 
-/* Returns the words for a form; NULL for LIST_PLAIN. */
-const char *list_note(enum list_form form);
+/* Returns true if a pattern that nothing marks as a rule is only a part of an address. */
+bool list_is_part(const struct list_state *state, struct list_span pattern);
+
+/* programs.c */
+list_reader list_dnsmasq, list_unbound, list_zone, list_proxy;
+
+/* headings.c */
+list_reader list_heading, list_row;
+
+/* fields.c */
+list_reader list_item, list_pattern, list_map, list_fields, list_words;
+
+/* Removes the first field from the rest of a line, and returns it without blanks and quotation
+ * marks around it. After the last field the rest begins past the end of the line. */
+struct list_span list_next_field(struct list_span *rest, uint8_t separator);
+
+/* Chooses the entry of a row, from the left: the first field that is an address, a name or a URL,
+ * and that the heading names, if the table has one. A word for a type says what is beside it. After
+ * one such as sha256, only another one such as url makes an entry. Returns LIST_OTHER if the row
+ * has not as many fields as the heading. */
+enum list_form list_choose(struct list_span *line, const struct list_heading *table);
+
+/* values.c */
+enum list_value {
+    LIST_IS_WORD, /* or anything else that is not an entry */
+    LIST_IS_RANGE,
+    LIST_IS_DOUBTFUL, /* a name that looks like that of a file or package */
+    LIST_IS_ENTRY
+};
+
+/* Says what a field is. From a field that was defanged it removes what follows the first comma, bar
+ * or blank, because a person wrote that, and from one without a scheme what follows a bar. */
+enum list_value list_value_of(struct list_span *field);
+
+enum list_type { LIST_NO_TYPE, LIST_ENTRY_TYPE, LIST_OTHER_TYPE };
+
+/* Recognises a word for a type, such as domain, ip-dst or sha256, in any case and with any signs
+ * between its letters. */
+enum list_type list_type_of(struct list_span field);
+
+/* Returns the length of [.], (dot) or the like at the start, and what is meant; 0 if there is none.
+ * Round and curly brackets count only before the path. */
+size_t list_piece(struct list_span span, bool in_path, const char **meant);
+
+/* Returns the length of hxxps or the like before a colon at the start; 0 if there is none. */
+size_t list_mangled_scheme(struct list_span span);
+
+/* Returns true if the first word has something that keeps people from clicking on it. */
+bool list_is_defanged(struct list_span span);
 
 #endif

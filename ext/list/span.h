@@ -1,10 +1,15 @@
 /* A span is a stretch of a list's bytes. These functions trim spans, compare them with words, and
  * recognise schemes, addresses and numbers. */
-#ifndef BLOOM_LIST_LIST_SPAN_H
-#define BLOOM_LIST_LIST_SPAN_H
+#ifndef BLOOM_LIST_SPAN_H
+#define BLOOM_LIST_SPAN_H
 
 #include "url/address.h"
 #include "url/bytes.h"
+
+#include <string.h>
+
+/* The byte order mark. */
+#define LIST_MARK "\xef\xbb\xbf"
 
 struct list_span {
     const uint8_t *at, *end;
@@ -18,11 +23,33 @@ static inline bool list_is_blank(uint8_t byte) {
     return byte == ' ' || byte == '\t';
 }
 
+/* Returns the length of a blank beyond ASCII with which a span begins, or 0. Copies from documents
+ * have no-break spaces, the mark of direction, U+3000 and byte order marks. */
+static inline size_t list_wide_blank(struct list_span span) {
+    static const char *const WIDE[] = {"\xc2\xa0", "\xe2\x80\x8e", "\xe3\x80\x80", LIST_MARK};
+    for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE; i++)
+        if (list_length(span) >= strlen(WIDE[i]) && memcmp(span.at, WIDE[i], strlen(WIDE[i])) == 0)
+            return strlen(WIDE[i]);
+    return 0;
+}
+
+/* Removes blanks from both ends. */
 static inline struct list_span list_trim(struct list_span span) {
-    while (span.at < span.end && list_is_blank(*span.at))
-        span.at++;
-    while (span.at < span.end && list_is_blank(span.end[-1]))
-        span.end--;
+    size_t wide = 1;
+    while (wide > 0) {
+        while (span.at < span.end && list_is_blank(*span.at))
+            span.at++;
+        while (span.at < span.end && list_is_blank(span.end[-1]))
+            span.end--;
+        wide = span.at < span.end && *span.at >= 0x80 ? list_wide_blank(span) : 0;
+        span.at += wide;
+        for (size_t i = 2; span.at < span.end && span.end[-1] >= 0x80 && wide == 0 && i <= 3; i++)
+            if (list_length(span) >= i &&
+                list_wide_blank((struct list_span){span.end - i, span.end}) == i) {
+                span.end -= i;
+                wide = i;
+            }
+    }
     return span;
 }
 
@@ -47,11 +74,29 @@ static inline bool list_is(struct list_span span, const char *word) {
     return list_length(span) == strlen(word) && list_begins(span, word);
 }
 
-/* Returns true if a span is one of some words, which end with NULL. */
-static inline bool list_is_one_of(struct list_span span, const char *const *words) {
-    while (*words != NULL && !list_is(span, *words))
-        words++;
-    return *words != NULL;
+enum { LIST_FOLDED = 24 };
+
+/* Writes a word between two commas, in lower case, perhaps without signs between letters and
+ * digits. Returns false if it is empty or too long, or contains a comma. */
+static inline bool list_fold(struct list_span word, bool letters_only, char folded[LIST_FOLDED]) {
+    size_t used = 0;
+    if (list_length(word) > LIST_FOLDED - 3) /* early, because most names are longer */
+        return false;
+    folded[used++] = ',';
+    for (; word.at < word.end; word.at++) {
+        if (*word.at == ',' || *word.at == '\0')
+            return false;
+        if (!letters_only || url_is_letter(*word.at) || url_is_digit(*word.at))
+            folded[used++] = (char)url_lower(*word.at);
+    }
+    memcpy(folded + used, ",", 2);
+    return used > 1;
+}
+
+/* Returns true if a span is one of some words in lower case: ",one,another,". */
+static inline bool list_is_one_of(struct list_span span, const char *words) {
+    char folded[LIST_FOLDED];
+    return list_fold(span, false, folded) && strstr(words, folded) != NULL;
 }
 
 /* Removes bytes up to 0x20 from both ends, as a browser does with a URL. */
@@ -73,9 +118,6 @@ static inline bool list_is_text(struct list_span span) {
             return false;
     return true;
 }
-
-/* The byte order mark. */
-#define LIST_MARK "\xef\xbb\xbf"
 
 /* Returns what a file is whose first bytes no text in UTF-8 has, and what to do; otherwise NULL. */
 static inline const char *list_no_utf8(struct list_span file, bool is_utf16) {
@@ -127,6 +169,11 @@ static inline bool list_is_ipv4(struct list_span span) {
     return dots == 3 && url_read_number(span.at, list_length(span), address) == URL_ADDRESS;
 }
 
+static inline struct list_span list_without_brackets(struct list_span span) {
+    const bool has_both = list_begins(span, "[") && list_ends(span, "]");
+    return (struct list_span){span.at + has_both, span.end - has_both};
+}
+
 static inline bool list_is_ipv6(struct list_span span) {
     uint16_t groups[IPV6_GROUPS];
     span.end = list_find(span, '%');
@@ -153,6 +200,14 @@ static inline bool list_is_number(struct list_span span) {
          at++)
         dots += *at == '.' && at + 1 < span.end && url_is_digit(at[1]);
     return at == span.end && dots < 3 && !list_is_ipv6(span);
+}
+
+/* Returns a word without blanks and quotation marks around it. */
+static inline struct list_span list_unquoted(struct list_span word) {
+    word = list_trim(word);
+    word.at += list_begins(word, "'") || list_begins(word, "\"");
+    word.end -= list_ends(word, "'") || list_ends(word, "\"");
+    return word;
 }
 
 #endif

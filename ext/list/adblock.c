@@ -1,0 +1,332 @@
+/* Rules of Adblock, uBlock and AdGuard: cosmetic rules, which are about elements of a page, and
+ * rules that name a host or a page, with options. The options decide whether a rule stops a person
+ * who opens the page that it names, because only such a rule is an entry without a condition. */
+#include "list/forms.h"
+
+#include <string.h>
+
+/* Returns true if a # begins the mark of a cosmetic rule: ##, #@#, #?#, #$#, #%#, #$?# and so
+ * on. */
+static bool list_is_mark(struct list_span mark) {
+    mark.at++;
+    mark.at += list_begins(mark, "@");
+    mark.at += list_begins(mark, "$?")
+                   ? 2
+                   : list_begins(mark, "?") || list_begins(mark, "$") || list_begins(mark, "%");
+    return list_begins(mark, "#");
+}
+
+/* Returns true if what is before the mark of a rule can be the domains or pages that it is for.
+ * They contain no scheme, quotation mark or semicolon, and no blank except after a comma. */
+static bool list_is_scope(struct list_span scope) {
+    for (const uint8_t *at = scope.at; at < scope.end; at++)
+        if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ',') ||
+            list_begins((struct list_span){at, scope.end}, "://"))
+            return false;
+    return true;
+}
+
+/* Returns true if a rule of Adblock, uBlock or AdGuard is about elements of a page. It has a mark
+ * after the domains that it is for, or after a regular expression for them. With a blank before the
+ * mark and one after it, it is a remark instead. */
+static bool list_is_cosmetic(struct list_span line) {
+    const uint8_t *at = line.at;
+    if (list_begins(line, "[$"))
+        at = list_find(line, ']') + (list_has(line, ']') ? 1 : 0);
+    const struct list_span mark = {list_find((struct list_span){at, line.end}, '#'), line.end};
+    if (at < line.end && *at == '/') {
+        while (++at < mark.at && (*at != '/' || (at + 1 < mark.at && at[1] != ',')))
+            continue;
+        return at < mark.at && mark.at < line.end && list_is_mark(mark);
+    }
+    if (mark.at < line.end && list_is_mark(mark)) {
+        const struct list_span scope = list_trim((struct list_span){at, mark.at});
+        const uint8_t *after = list_find((struct list_span){mark.at + 1, line.end}, '#') + 1;
+        return list_is_scope(scope) &&
+               (scope.end == mark.at || (after < line.end && !list_is_blank(*after)));
+    }
+    const struct list_span dollar = {list_find((struct list_span){at, line.end}, '$'), line.end};
+    if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
+        return false;
+    while (at < dollar.at && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
+                              (*at != '\0' && strchr("-._,~*", *at) != NULL)))
+        at++;
+    return at == dollar.at && at > line.at;
+}
+
+/* What the options of rules do to a person who opens the page that a rule names. */
+enum list_option {
+    LIST_NO_OPTION,
+    LIST_CHANGES,   /* makes a rule that does not block, for example one that cancels another */
+    LIST_REWRITE,   /* the same, unless its value is an error or a blocking address */
+    LIST_CONDITION, /* the rule does not stop everybody */
+    LIST_VALUES,    /* the same, unless all its values are exceptions for other pages */
+    LIST_DENY,      /* the same, but its values are exceptions without a mark */
+    LIST_KIND,      /* the rule stops this kind of requests, so without LIST_PAGE no page */
+    LIST_PAGE,
+    LIST_ANY_OPTION, /* any other */
+};
+
+/* Returns what an option does, by its name, which may have a ~ in front. */
+static enum list_option list_option_of(struct list_span name) {
+    static const struct {
+        enum list_option option, with_tilde;
+        const char *names;
+    } OPTIONS[] = {
+        {LIST_CONDITION, LIST_CONDITION, ",1p,3p,first-party,third-party,"},
+        {LIST_CONDITION, LIST_NO_OPTION,
+         ",dnstype,method,strict-first-party,strict-third-party,strict1p,strict3p,"},
+        {LIST_VALUES, LIST_NO_OPTION, ",app,client,ctag,domain,from,ipaddress,to,top,"},
+        {LIST_DENY, LIST_NO_OPTION, ",denyallow,"},
+        {LIST_PAGE, LIST_CONDITION, ",all,doc,document,"},
+        {LIST_KIND, LIST_KIND,
+         ",beacon,css,font,frame,image,media,mp4,object,object-subrequest,other,ping,popunder,"
+         "popup,script,stylesheet,subdocument,webrtc,websocket,xhr,xmlhttprequest,"},
+        {LIST_ANY_OPTION, LIST_ANY_OPTION, ",match-case,"},
+        {LIST_ANY_OPTION, LIST_NO_OPTION, ",empty,important,network,reason,redirect,"},
+        {LIST_REWRITE, LIST_NO_OPTION, ",dnsrewrite,"},
+        {LIST_CHANGES, LIST_NO_OPTION,
+         ",badfilter,content,cookie,csp,ehide,elemhide,extension,genericblock,generichide,ghide,"
+         "header,hls,inline-font,inline-script,jsinject,jsonprune,permissions,queryprune,"
+         "redirect-rule,referrerpolicy,removeheader,removeparam,replace,rewrite,shide,"
+         "specifichide,stealth,uritransform,urlblock,urlskip,urltransform,xmlprune,"},
+    };
+    char sought[LIST_FOLDED];
+    const bool with_tilde = list_begins(name, "~");
+    name.at += with_tilde;
+    if (!list_fold(name, false, sought))
+        return LIST_NO_OPTION;
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
+        if (strstr(OPTIONS[i].names, sought) != NULL)
+            return with_tilde ? OPTIONS[i].with_tilde : OPTIONS[i].option;
+    return sought[1] == '_' && sought[strspn(sought, ",_")] == '\0' ? LIST_ANY_OPTION
+                                                                    : LIST_NO_OPTION;
+}
+
+/* Removes the first option and its value from the rest of them. */
+static struct list_span list_next_option(struct list_span *options, struct list_span *value) {
+    const struct list_span option = {options->at, list_find(*options, ',')};
+    const struct list_span name = {option.at, list_find(option, '=')};
+    options->at = option.end < options->end ? option.end + 1 : options->end;
+    *value = (struct list_span){name.end < option.end ? name.end + 1 : name.end, option.end};
+    return list_trim(name);
+}
+
+/* Returns the host of a pattern. */
+static struct list_span list_pattern_host(struct list_span pattern) {
+    pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
+    const uint8_t *end = pattern.at;
+    while (end < pattern.end && *end != '\0' && strchr("/^:?|*", *end) == NULL)
+        end++;
+    return (struct list_span){pattern.at, end};
+}
+
+/* Returns true if a host is a domain or below it, or may be. Of word.* the host has `word.` in it.
+ * Whether it matches another wildcard or a regular expression is not known. A host that is longer
+ * than DNS allows is not compared, so that a line takes linear time. */
+static bool list_is_below(struct list_span host, struct list_span domain) {
+    enum { HOST_MOST = 255 };
+    const bool any_suffix = list_ends(domain, ".*");
+    domain.end -= any_suffix;
+    const size_t length = list_length(domain);
+    if (list_has(domain, '*') || list_begins(domain, "/") || list_length(host) > HOST_MOST)
+        return true;
+    if (length == 0 || length > list_length(host))
+        return false;
+    for (const uint8_t *at = any_suffix ? host.at : host.end - length; at + length <= host.end;
+         at++) {
+        size_t i = at == host.at || at[-1] == '.' ? 0 : length + 1;
+        while (i < length && url_lower(at[i]) == url_lower(domain.at[i]))
+            i++;
+        if (i == length)
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if a rule with these values, which have bars between them, does not stop everybody:
+ * one of them is not an exception, or is an exception for the page that the rule names. Exceptions
+ * begin with ~, but those of denyallow do not. */
+static bool list_demands(struct list_span values, bool denies, struct list_span pattern) {
+    const struct list_span host = list_pattern_host(pattern);
+    bool demands = list_length(values) == 0;
+    while (values.at < values.end && !demands) {
+        struct list_span value = {values.at, list_find(values, '|')};
+        values.at = value.end + (value.end < values.end);
+        demands = denies == (*value.at == '~');
+        value.at += !denies;
+        demands = demands || list_is_below(host, value);
+    }
+    return demands;
+}
+
+/* Returns true if what a resolver is to answer stops a page: an error, nothing, or a blocking
+ * address. It is written NXDOMAIN, 0.0.0.0 or NOERROR;A;0.0.0.0. */
+static bool list_answers_nothing(struct list_span value) {
+    const struct list_span code = {value.at, list_find(value, ';')};
+    struct list_span answer = value;
+    while (list_has(answer, ';'))
+        answer.at = list_find(answer, ';') + 1;
+    return list_is_one_of(code, ",nxdomain,refused,servfail,") || list_is_sink(answer) ||
+           (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
+}
+
+/* Returns whether a rule with some options does not block, has a condition, or stops whoever opens
+ * what its pattern names. LIST_PLAIN means that some of them are not options. */
+static enum list_form list_with_options(struct list_span options, struct list_span pattern) {
+    bool known = true, changes = false, condition = false, kind = false, page = false;
+    while (options.at < options.end) {
+        struct list_span value, name = list_next_option(&options, &value);
+        const enum list_option option = list_option_of(name);
+        known = known && option != LIST_NO_OPTION;
+        changes |=
+            option == LIST_CHANGES || (option == LIST_REWRITE && !list_answers_nothing(value));
+        condition |=
+            option == LIST_CONDITION || ((option == LIST_VALUES || option == LIST_DENY) &&
+                                         list_demands(value, option == LIST_DENY, pattern));
+        kind |= option == LIST_KIND;
+        page |= option == LIST_PAGE;
+    }
+    return changes         ? LIST_MODIFIER
+           : condition     ? LIST_ADBLOCK_CONDITION
+           : !known        ? LIST_PLAIN
+           : kind && !page ? LIST_ADBLOCK_CONDITION
+                           : LIST_ADBLOCK_OPTIONS;
+}
+
+/* Returns the dollar before the options of a rule, or the end if there are none. It is the last
+ * dollar that a name follows, and then nothing, a value or another option. */
+static const uint8_t *list_options(struct list_span line) {
+    const bool any = list_has(line, '$');
+    for (const uint8_t *dollar = line.end; any && dollar-- > line.at + 1;) {
+        const uint8_t *at = dollar + 1;
+        if (*dollar != '$')
+            continue;
+        at += at < line.end && *at == '~';
+        const uint8_t *name = at;
+        while (at < line.end &&
+               (url_is_letter(*at) || url_is_digit(*at) || *at == '-' || *at == '_'))
+            at++;
+        if (at > name && (at == line.end || *at == '=' || *at == ','))
+            return dollar;
+    }
+    return line.end;
+}
+
+const uint8_t *list_plain_options(struct list_state *state, struct list_span rest,
+                                  enum list_form *form) {
+    const size_t length = list_length(state->options);
+    if (length == 0 || list_length(rest) <= length ||
+        memcmp(rest.at, state->options.at, length) != 0 || rest.at[length] != '\n') {
+        const uint8_t *end = rest.at + 1;
+        while (end < rest.end && (url_is_letter(*end) || url_is_digit(*end) ||
+                                  (*end != '\0' && strchr("-_,.=|~", *end) != NULL))) {
+            if ((*end == '~' && (end[-1] == '=' || end[-1] == '|')) ||
+                (*end == '=' && list_ends((struct list_span){rest.at, end}, "denyallow")))
+                return rest.at; /* an exception, which may be for the page of the rule */
+            end++;
+        }
+        if (list_options((struct list_span){rest.at - 1, end}) != rest.at)
+            return rest.at;
+        state->options = (struct list_span){rest.at, end};
+        state->with_options =
+            list_with_options((struct list_span){rest.at + 1, end}, (struct list_span){end, end});
+        if (state->with_options == LIST_PLAIN)
+            state->with_options = LIST_ADBLOCK_CONDITION;
+    }
+    *form = state->with_options;
+    return rest.at + list_length(state->options);
+}
+
+/* Returns true if what is before options may be the pattern of a rule although nothing marks it as
+ * one, such as .host/path, host/path and 2001:db8::1. */
+static bool list_is_pattern(struct list_span pattern) {
+    for (const uint8_t *at = pattern.at; at < pattern.end; at++)
+        if (list_is_blank(*at) || *at == '"' || *at == ',' || *at == ';')
+            return false;
+    return (list_has(pattern, '.') || list_has(pattern, ':')) && !list_has_scheme(pattern);
+}
+
+/* Returns true if a pattern ends with a dot or a hyphen in the name of a host, which therefore goes
+ * on. */
+static bool list_ends_in_name(struct list_span pattern) {
+    pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
+    return list_length(pattern) > 1 && (pattern.end[-1] == '.' || pattern.end[-1] == '-') &&
+           !list_has(pattern, '/');
+}
+
+/* Returns true if a pattern that nothing marks as a rule is only a part of an address, as in
+ * EasyList. In a list with the heading [Adblock ...] that is everything but a name, because uBlock
+ * and AdGuard take a name for a host. A name that ends like a file is not a host. */
+bool list_is_part(const struct list_state *state, struct list_span pattern) {
+    const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
+    const struct list_span host = {pattern.at, list_find(pattern, ':')};
+    struct list_span ending = {pattern.end, pattern.end};
+    if ((!state->adblock && !is_odd) || (list_is_ipv4(host) && !list_has(pattern, '/')) ||
+        list_is_ipv6(list_without_brackets(pattern)))
+        return false;
+    while (ending.at > pattern.at && ending.at[-1] != '.')
+        ending.at--;
+    if (list_is_one_of(ending, ",aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
+        return true;
+    while (pattern.at < pattern.end &&
+           (url_is_letter(*pattern.at) || url_is_digit(*pattern.at) || *pattern.at >= 0x80 ||
+            *pattern.at == '-' || *pattern.at == '.' || *pattern.at == '_'))
+        pattern.at++;
+    return state->adblock && (is_odd || pattern.at < pattern.end);
+}
+
+/* Returns true if what is between slashes has no sign of a regular expression. */
+static bool list_is_folder(struct list_span line) {
+    while (line.at < line.end && *line.at != '\0' && strchr("$()*+?[\\]^{|}", *line.at) == NULL)
+        line.at++;
+    return line.at == line.end;
+}
+
+enum list_form list_adblock(struct list_state *state, struct list_span *line) {
+    enum list_form form = LIST_OTHER;
+    if (list_begins(*line, "@@"))
+        return LIST_EXCEPTION;
+    if (list_is_cosmetic(*line))
+        return LIST_COSMETIC;
+    if (*line->at == '^') /* of a proxy that rewrites addresses */
+        return LIST_EXPRESSION;
+    *line = list_without_remark(*line);
+    const bool has_bar = list_begins(*line, "|"), anchored = has_bar || list_begins(*line, "://");
+    if (anchored) {
+        form = LIST_ADBLOCK;
+        line->at += list_begins(*line, "||") ? 2 : has_bar ? 1 : 3;
+    } else if (list_ends(*line, "^") || list_ends(*line, "^*")) {
+        form = LIST_ADBLOCK;
+    }
+    const uint8_t *dollar = list_options(*line);
+    if (dollar < line->end) {
+        const struct list_span pattern = list_trim((struct list_span){line->at, dollar});
+        const bool is_rule = form == LIST_ADBLOCK || dollar[-1] == '^' || dollar[-1] == '|' ||
+                             (*line->at == '/' && dollar[-1] == '/');
+        enum list_form with = list_with_options((struct list_span){dollar + 1, line->end}, pattern);
+        if (is_rule && with == LIST_PLAIN) /* a program drops a rule that it does not know */
+            with = LIST_ADBLOCK_CONDITION;
+        if (is_rule || (with != LIST_PLAIN && list_is_pattern(pattern))) {
+            if (with == LIST_MODIFIER)
+                return with;
+            *line = pattern;
+            form = with;
+        }
+    }
+    if (list_length(*line) > 1 && *line->at == '/' && line->at[1] != '/' && line->end[-1] == '/')
+        return list_is_folder(*line) ? LIST_PART : LIST_EXPRESSION;
+    if (list_ends_in_name(*line) && (form != LIST_OTHER || list_begins(*line, ".")))
+        return LIST_PART;
+    if (form == LIST_OTHER)
+        return form;
+    while (line->at < line->end &&
+           (line->end[-1] == '^' || line->end[-1] == '|' ||
+            (line->end[-1] == '*' && list_length(*line) > 1 && line->end[-2] == '^')))
+        line->end--;
+    if (!anchored && list_is_part(state, *line))
+        return LIST_PART;
+    if (list_has(*line, ' '))
+        return LIST_WORDS;
+    return list_has(*line, '^') ? LIST_INNER_WILDCARD : form;
+}

@@ -1,0 +1,127 @@
+/* The configuration of programs that block: resolvers (dnsmasq, unbound, policy zones) and proxies
+ * (Clash, mihomo, Surge, Loon, Quantumult X). A line is an entry only if its program would not
+ * answer or not connect. */
+#include "list/forms.h"
+
+#include <string.h>
+
+/* Returns true if a line is an option of dnsmasq with hosts between slashes. There may be blanks
+ * around its equals sign. */
+static bool list_is_dnsmasq(struct list_span line) {
+    const struct list_span name = {line.at, list_find(line, '=')};
+    return name.end < line.end &&
+           (list_is(list_trim(name), "address") || list_is(list_trim(name), "server") ||
+            list_is(list_trim(name), "local")) &&
+           list_begins(list_trim((struct list_span){name.end + 1, line.end}), "/");
+}
+
+/* address=/h/i/0.0.0.0, server=/h/, local=/h/: the hosts are left in the state. The answer for them
+ * follows the last slash. */
+enum list_form list_dnsmasq(struct list_state *state, struct list_span *line) {
+    if (!list_is_dnsmasq(*line))
+        return LIST_OTHER;
+    const bool is_address = list_begins(*line, "address");
+    struct list_span target = {line->end, line->end};
+    line->at = list_find(*line, '/') + 1;
+    while (target.at > line->at && target.at[-1] != '/')
+        target.at--;
+    if (target.at > line->at)
+        line->end = target.at - 1;
+    else
+        target.at = target.end; /* there is only one slash */
+    target = list_trim(target);
+    if (list_length(target) > 0 && !(is_address && (list_is(target, "#") || list_is_sink(target))))
+        return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
+    state->names = *line;
+    state->form = LIST_DNSMASQ;
+    return LIST_DNSMASQ;
+}
+
+/* local-zone: "h" type, local-data: "h A 0.0.0.0": leaves the host. */
+enum list_form list_unbound(struct list_state *state, struct list_span *line) {
+    (void)state;
+    const bool is_zone = list_begins(*line, "local-zone:");
+    if (!is_zone && !list_begins(*line, "local-data:"))
+        return LIST_OTHER;
+    struct list_span rest = {list_find(*line, ':') + 1, line->end}, word;
+    rest = list_trim(rest);
+    const uint8_t quote = list_begins(rest, "'") ? '\'' : '"';
+    rest.at += rest.at < rest.end && *rest.at == quote;
+    *line = list_word(&rest);
+    line->end = list_find(*line, quote);
+    if (is_zone)
+        return list_is_one_of(
+                   list_unquoted(rest),
+                   ",always_transparent,inform,nodefault,noview,transparent,typetransparent,")
+                   ? LIST_EXCEPTION
+                   : LIST_UNBOUND;
+    rest = list_trim((struct list_span){rest.at, list_find(rest, quote)});
+    do
+        word = list_word(&rest);
+    while (rest.at < rest.end);
+    return list_is_sink(word) ? LIST_UNBOUND : LIST_MODIFIER;
+}
+
+/* Returns true if two names are the same, except for a dot at the end. */
+static bool list_is_same(struct list_span a, struct list_span b) {
+    a.end -= list_ends(a, ".");
+    b.end -= list_ends(b, ".");
+    return list_length(a) == list_length(b) && memcmp(a.at, b.at, list_length(a)) == 0;
+}
+
+/* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. A host for which the
+ * record has a name or an address of its own is not blocked. */
+enum list_form list_zone(struct list_state *state, struct list_span *line) {
+    (void)state;
+    if (*line->at == '"') /* early, because rows of tables begin so and are long */
+        return LIST_OTHER;
+    struct list_span rest = *line, owner = list_word(&rest), type = list_word(&rest), target;
+    if (*line->at == '$') /* other ones are rules of Adblock without a host */
+        return list_is_one_of(owner, ",$generate,$include,$origin,$ttl,") ? LIST_DIRECTIVE
+                                                                          : LIST_NO_HOST;
+    if (list_is(owner, "@"))
+        return LIST_DIRECTIVE;
+    while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
+        type = list_word(&rest);
+    target = list_word(&rest);
+    target.end = list_find(target, ';');
+    if (target.at == target.end)
+        return LIST_OTHER;
+    const bool is_name = list_is(type, "cname");
+    if (!is_name && !list_is(type, "a") && !list_is(type, "aaaa"))
+        return list_is_one_of(type, ",dname,mx,ns,ptr,soa,srv,txt,") ? LIST_MODIFIER : LIST_OTHER;
+    if (is_name && (list_begins(target, "rpz-passthru") || list_is_same(target, owner)))
+        return LIST_EXCEPTION;
+    if (is_name ? !list_is(target, ".") && !list_is_one_of(target, ",*.,rpz-drop,rpz-drop.,")
+                : !list_is_sink(target))
+        return LIST_MODIFIER;
+    *line = owner;
+    for (; owner.at < owner.end; owner.at++)
+        if (list_begins(owner, ".rpz-"))
+            return LIST_TRIGGER;
+    return LIST_ZONE;
+}
+
+/* DOMAIN-SUFFIX,h and HOST,h,reject,no-resolve: a rule of Clash, mihomo, Surge, Loon or Quantumult
+ * X, of which the host or network is left. */
+enum list_form list_proxy(struct list_state *state, struct list_span *line) {
+    (void)state;
+    struct list_span rest = *line, value, policy;
+    char name[LIST_FOLDED];
+    if (!url_is_letter(*line->at) || !list_has(*line, ',') ||
+        !list_fold(list_next_field(&rest, ','), false, name))
+        return LIST_OTHER;
+    if (strstr(
+            ",domain,domain-suffix,domain-wildcard,host,host-suffix,host-wildcard,ip-cidr,ip-cidr6,"
+            "ip6-cidr,",
+            name) == NULL)
+        return strstr(",domain-keyword,host-keyword,", name) != NULL       ? LIST_PART
+               : strstr(",domain-regex,url-regex,", name) != NULL          ? LIST_EXPRESSION
+               : strstr(",domain-set,rule-set,", name) != NULL             ? LIST_DIRECTIVE
+               : strstr(",process-name,src-ip,src-ip-cidr,", name) != NULL ? LIST_NO_URL_FIELD
+                                                                           : LIST_OTHER;
+    value = list_next_field(&rest, ',');
+    policy = rest.at > rest.end ? value : list_next_field(&rest, ',');
+    *line = value;
+    return list_is_one_of(policy, ",direct,pass,proxy,") ? LIST_MODIFIER : LIST_PROXY;
+}
