@@ -243,8 +243,8 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
 }
 
 /* Begins an operation of a statement for which the table had that revision, or 0 if it has not been
- * read. When the table is gone or is another one now, the statement ends as one of an ordinary table
- * does. */
+ * read. When the table is gone or is another one now, the statement ends as that of an ordinary
+ * table does. */
 static int enter_again(struct table *table, unsigned revision, bool changes) {
     const int code = enter(table, changes);
     const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
