@@ -338,12 +338,21 @@ static bool run_backup(const struct statement *statement) {
     return true;
 }
 
-#define ORACLE "INSERT INTO !.oracle(name, key) SELECT '~', column1 FROM (VALUES "
-#define FILTER "INSERT INTO @(key) SELECT column1 FROM (VALUES "
-#define SOURCE "INSERT INTO !.source SELECT column1 FROM (VALUES "
-#define MANY "(1), (#0), (#1), (#2), (#3), (#4), (#5), (#6))"
-#define FEW "(#0), (#1), (#2))"
+#define MANY "(1), (#0), (#1), (#2), (#3), (#4), (#5), (#6)"
+#define FEW "(#0), (#1), (#2)"
+#define FILTER(keys) "INSERT INTO @(key) SELECT column1 FROM (VALUES " keys ")"
+#define ORACLE(keys) "INSERT INTO !.oracle(name, key) SELECT '~', column1 FROM (VALUES " keys ")"
+#define SOURCE "INSERT INTO !.source SELECT column1 FROM (VALUES " FEW ")"
+/* A table of another database. */
+#define ELSEWHERE                                                                                  \
+    "CREATE TABLE IF NOT EXISTS `.elsewhere(key NOT NULL); INSERT INTO `.elsewhere SELECT "        \
+    "column1 "                                                                                     \
+    "FROM (VALUES " FEW ")"
 #define AT(key, sql) " WHERE effect(CASE column1 WHEN " key " THEN '" sql "' END)"
+#define AMID(filter) AT("#0", filter)
+#define AMID_FAILS(filter) AT("#0", filter "' WHEN #2 THEN 'fail")
+#define FILTER_AMID "INSERT INTO @(key) VALUES " MANY
+#define ORACLE_AMID "INSERT INTO !.oracle(name, key) SELECT ''~'', column1 FROM (VALUES " MANY ")"
 
 static const struct statement STATEMENTS[] = {
     {"BEGIN", OUTSIDE, run_transaction, "BEGIN", NULL, 0},
@@ -362,12 +371,13 @@ static const struct statement STATEMENTS[] = {
      0},
     {"ONE", TABLE, run_prepared, "INSERT INTO @(key) VALUES (?)",
      "INSERT INTO !.oracle(name, key) VALUES ('~', #0)", 1},
-    {"MANY", TABLE, run_both, FILTER MANY, ORACLE MANY, 7},
+    {"MANY", TABLE, run_both, FILTER(MANY), ORACLE(MANY), 7},
     {"IGNORE", TABLE | COUNTS, run_both, "INSERT OR IGNORE INTO @(key) VALUES (1), (#0 - 1), (#0)",
      "INSERT INTO !.oracle(name, key) SELECT '~', column1 FROM (VALUES (1), (#0 - 1), (#0)) WHERE "
      "NOT EXISTS (SELECT 1 FROM !.oracle AS o WHERE o.name = '~' AND o.key = column1)",
      1},
-    {"FAILS", TABLE | FAILS, run_both, FILTER FEW AT("#2", "fail"), ORACLE FEW AT("#2", "fail"), 3},
+    {"FAILS", TABLE | FAILS, run_both, FILTER(FEW) AT("#2", "fail"), ORACLE(FEW) AT("#2", "fail"),
+     3},
     {"DELETE", TABLE | IN_COUNTING | COUNTS, run_both, "DELETE FROM @ WHERE key IN (1, #0 - 1)",
      "DELETE FROM !.oracle WHERE rowid IN (SELECT min(rowid) FROM !.oracle WHERE name = '~' AND "
      "key IN (1, #0 - 1) GROUP BY key)",
@@ -394,8 +404,8 @@ static const struct statement STATEMENTS[] = {
     {"SWITCH", RARE | BOTH, run_switch, NULL, NULL, 0},
     {"MERGE", RARE | TABLE | IN_PLAIN, run_both,
      "INSERT INTO @(~, key) SELECT 'merge', bloom_agg(column1, (SELECT bloom_pin(filter) FROM @)) "
-     "FROM (VALUES " MANY,
-     ORACLE MANY, 7},
+     "FROM (VALUES " MANY ")",
+     ORACLE(MANY), 7},
     {"INFO", RARE | TABLE, run_info, NULL, NULL, 0},
     {"HOLD", RARE | TABLE | OTHER, run_hold, "INSERT INTO @(key) VALUES (#0)",
      "INSERT INTO !.oracle(name, key) VALUES ('~', #0)", 1},
@@ -404,28 +414,26 @@ static const struct statement STATEMENTS[] = {
      "DELETE FROM !.oracle WHERE name = '~'; UPDATE !.made SET options = %d WHERE name = '~'", 0},
     {"TRIGGER", RARE | TABLE | DEFINES, run_both,
      "CREATE TRIGGER !.fill AFTER INSERT ON source BEGIN INSERT INTO ~(key) VALUES (new.key); "
-     "END; " SOURCE FEW "; DROP TRIGGER !.fill",
-     ORACLE FEW, 3},
-    {"WRITES_AMID", RARE | TABLE, run_both,
-     FILTER FEW AT("#1", "INSERT INTO @(key) VALUES (#3), (#4)"),
-     ORACLE FEW AT("#1", "INSERT INTO !.oracle(name, key) VALUES (''~'', #3), (''~'', #4)"), 5},
-    {"AROUND", RARE | TABLE, run_both,
-     SOURCE FEW AT("#1", "INSERT INTO @(key) VALUES (#0), (#1), (#2)"), ORACLE FEW, 3},
-    {"AROUND_FAILS", RARE | TABLE | FAILS, run_both,
-     SOURCE FEW AT("#0", "INSERT INTO @(key) VALUES (#0), (#1), (#2)' WHEN #2 THEN 'fail"),
-     SOURCE FEW AT("#0", "INSERT INTO !.oracle(name, key) VALUES (''~'', #0), (''~'', #1)' WHEN #2 "
-                         "THEN 'fail"),
-     3},
+     "END; " SOURCE "; DROP TRIGGER !.fill",
+     ORACLE(FEW), 3},
+    {"WRITES_AMID", RARE | TABLE, run_both, FILTER(FEW) AT("#1", "INSERT INTO @(key) VALUES (#3)"),
+     ORACLE(FEW) AT("#1", "INSERT INTO !.oracle(name, key) VALUES (''~'', #3)"), 4},
+    {"AROUND", RARE | TABLE, run_both, SOURCE AMID(FILTER_AMID), ORACLE(MANY), 7},
+    {"AROUND_FAILS", RARE | TABLE | FAILS, run_both, SOURCE AMID_FAILS(FILTER_AMID),
+     SOURCE AMID_FAILS(ORACLE_AMID), 7},
+    {"ELSEWHERE", RARE | TABLE, run_both, ELSEWHERE AMID(FILTER_AMID), ORACLE(MANY), 7},
+    {"ELSEWHERE_FAILS", RARE | TABLE | FAILS, run_both, ELSEWHERE AMID_FAILS(FILTER_AMID),
+     ELSEWHERE AMID_FAILS(ORACLE_AMID), 7},
     {"ROLLS_BACK", RARE | TABLE | INSIDE | DISTURBS, run_rolled_back,
-     FILTER FEW AT("#1", "ROLLBACK"), "no oracle", 3},
+     FILTER(FEW) AT("#1", "ROLLBACK"), "no oracle", 3},
     {"ROLLS_BACK_TO", RARE | TABLE | SAVEPOINT | DISTURBS, run_rolled_back,
-     FILTER FEW AT("#1", "ROLLBACK TO }"),
+     FILTER(FEW) AT("#1", "ROLLBACK TO }"),
      "INSERT INTO !.oracle(name, key) VALUES ('~', #1), ('~', #2)", 3},
     {"INTERRUPTS", RARE | TABLE | NO_CURSOR | DISTURBS, run_interrupts,
-     FILTER FEW AT("#2", "interrupt"), "no oracle", 3},
-    {"INTERRUPTED", RARE | TABLE | DISTURBS, run_interrupted, FILTER MANY, ORACLE MANY, 7},
-    {"FULL", RARE | TABLE | DISTURBS, run_without_room, FILTER MANY, ORACLE MANY, 7},
-    {"NO_MEMORY", RARE | TABLE | DISTURBS, run_without_memory, FILTER MANY, ORACLE MANY, 7},
+     FILTER(FEW) AT("#2", "interrupt"), "no oracle", 3},
+    {"INTERRUPTED", RARE | TABLE | DISTURBS, run_interrupted, FILTER(MANY), ORACLE(MANY), 7},
+    {"FULL", RARE | TABLE | DISTURBS, run_without_room, FILTER(MANY), ORACLE(MANY), 7},
+    {"NO_MEMORY", RARE | TABLE | DISTURBS, run_without_memory, FILTER(MANY), ORACLE(MANY), 7},
     {"HOG", RARE | DEFINES, run_both,
      "CREATE VIRTUAL TABLE IF NOT EXISTS !.hog USING bloom(capacity=400, fpr=1e-9, growth=off); "
      "INSERT INTO !.hog(key) SELECT column1 FROM (VALUES &); SELECT count(*) FROM "

@@ -96,8 +96,8 @@ static void violate(const char *format, ...) {
 
 /* SQL */
 
-/* In a pattern @ is the table with its schema, ~ its name, ^ the other name, ! the schema, & the
- * hog's keys, #0 to #9 are new keys, { is a new savepoint and } the innermost one. */
+/* In a pattern @ is the table with its schema, ~ its name, ^ the other name, ! the schema, `
+ * another one, & the hog's keys, #0 to #9 are new keys, { is a new savepoint and } the innermost one. */
 static char *expand(const char *pattern) {
     sqlite3_str *text = sqlite3_str_new(NULL);
     for (; *pattern != '\0'; pattern++)
@@ -109,6 +109,8 @@ static char *expand(const char *pattern) {
             sqlite3_str_appendall(text, NAMES[!run.current]);
         else if (*pattern == '!')
             sqlite3_str_appendall(text, schema);
+        else if (*pattern == '`')
+            sqlite3_str_appendall(text, kind == TEMP ? "main" : "temp");
         else if (*pattern == '&')
             sqlite3_str_appendall(text, hog_list);
         else if (*pattern == '#')
