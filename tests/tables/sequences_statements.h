@@ -342,17 +342,19 @@ static bool run_backup(const struct statement *statement) {
 #define FEW "(#0), (#1), (#2)"
 #define FILTER(keys) "INSERT INTO @(key) SELECT column1 FROM (VALUES " keys ")"
 #define ORACLE(keys) "INSERT INTO !.oracle(name, key) SELECT '~', column1 FROM (VALUES " keys ")"
-#define SOURCE "INSERT INTO !.source SELECT column1 FROM (VALUES " FEW ")"
+#define SOURCE(keys) "INSERT INTO !.source SELECT column1 FROM (VALUES " keys ")"
 /* A table of another database. */
 #define ELSEWHERE                                                                                  \
     "CREATE TABLE IF NOT EXISTS `.elsewhere(key NOT NULL); INSERT INTO `.elsewhere SELECT "        \
     "column1 "                                                                                     \
-    "FROM (VALUES " FEW ")"
+    "FROM (VALUES " MANY ")"
 #define AT(key, sql) " WHERE effect(CASE column1 WHEN " key " THEN '" sql "' END)"
-#define AMID(filter) AT("#0", filter)
-#define AMID_FAILS(filter) AT("#0", filter "' WHEN #2 THEN 'fail")
-#define FILTER_AMID "INSERT INTO @(key) VALUES " MANY
-#define ORACLE_AMID "INSERT INTO !.oracle(name, key) SELECT ''~'', column1 FROM (VALUES " MANY ")"
+/* A statement inside for each row of the one around it, until perhaps the last fails. */
+#define EACH(insert) " WHERE effect('" insert "' || column1 || ')')"
+#define EACH_FAILS(insert)                                                                         \
+    " WHERE effect(CASE column1 WHEN #6 THEN 'fail' ELSE '" insert "' || column1 || ')' END)"
+#define INSERT_FILTER "INSERT INTO @(key) VALUES ("
+#define INSERT_ORACLE "INSERT INTO !.oracle(name, key) VALUES (''~'', "
 
 static const struct statement STATEMENTS[] = {
     {"BEGIN", OUTSIDE, run_transaction, "BEGIN", NULL, 0},
@@ -414,16 +416,16 @@ static const struct statement STATEMENTS[] = {
      "DELETE FROM !.oracle WHERE name = '~'; UPDATE !.made SET options = %d WHERE name = '~'", 0},
     {"TRIGGER", RARE | TABLE | DEFINES, run_both,
      "CREATE TRIGGER !.fill AFTER INSERT ON source BEGIN INSERT INTO ~(key) VALUES (new.key); "
-     "END; " SOURCE "; DROP TRIGGER !.fill",
+     "END; " SOURCE(FEW) "; DROP TRIGGER !.fill",
      ORACLE(FEW), 3},
-    {"WRITES_AMID", RARE | TABLE, run_both, FILTER(FEW) AT("#1", "INSERT INTO @(key) VALUES (#3)"),
-     ORACLE(FEW) AT("#1", "INSERT INTO !.oracle(name, key) VALUES (''~'', #3)"), 4},
-    {"AROUND", RARE | TABLE, run_both, SOURCE AMID(FILTER_AMID), ORACLE(MANY), 7},
-    {"AROUND_FAILS", RARE | TABLE | FAILS, run_both, SOURCE AMID_FAILS(FILTER_AMID),
-     SOURCE AMID_FAILS(ORACLE_AMID), 7},
-    {"ELSEWHERE", RARE | TABLE, run_both, ELSEWHERE AMID(FILTER_AMID), ORACLE(MANY), 7},
-    {"ELSEWHERE_FAILS", RARE | TABLE | FAILS, run_both, ELSEWHERE AMID_FAILS(FILTER_AMID),
-     ELSEWHERE AMID_FAILS(ORACLE_AMID), 7},
+    {"WRITES_AMID", RARE | TABLE, run_both, FILTER(FEW) AT("#1", INSERT_FILTER "#3)"),
+     ORACLE(FEW) AT("#1", INSERT_ORACLE "#3)"), 4},
+    {"AROUND", RARE | TABLE, run_both, SOURCE(MANY) EACH(INSERT_FILTER), ORACLE(MANY), 7},
+    {"AROUND_FAILS", RARE | TABLE | FAILS, run_both, SOURCE(MANY) EACH_FAILS(INSERT_FILTER),
+     SOURCE(MANY) EACH_FAILS(INSERT_ORACLE), 7},
+    {"ELSEWHERE", RARE | TABLE, run_both, ELSEWHERE EACH(INSERT_FILTER), ORACLE(MANY), 7},
+    {"ELSEWHERE_FAILS", RARE | TABLE | FAILS, run_both, ELSEWHERE EACH_FAILS(INSERT_FILTER),
+     ELSEWHERE EACH_FAILS(INSERT_ORACLE), 7},
     {"ROLLS_BACK", RARE | TABLE | INSIDE | DISTURBS, run_rolled_back,
      FILTER(FEW) AT("#1", "ROLLBACK"), "no oracle", 3},
     {"ROLLS_BACK_TO", RARE | TABLE | SAVEPOINT | DISTURBS, run_rolled_back,

@@ -168,11 +168,14 @@ static void effect(sqlite3_context *context, int count, sqlite3_value **argument
     sqlite3 *database = sqlite3_context_db_handle(context);
     const char *sql = (const char *)sqlite3_value_text(arguments[0]);
     (void)count;
-    sqlite3_result_int(context, 1);
+    int code = SQLITE_OK;
     if (sql != NULL && strcmp(sql, "interrupt") == 0)
         sqlite3_interrupt(database);
-    else if (sql != NULL && sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        sqlite3_result_error(context, "the effect failed", -1);
+    else if (sql != NULL)
+        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    sqlite3_result_int(context, 1);
+    if (code != SQLITE_OK)
+        sqlite3_result_error_code(context, code);
 }
 
 /* Databases */
