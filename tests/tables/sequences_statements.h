@@ -317,10 +317,10 @@ static bool run_reattach(const struct statement *statement) {
     return true;
 }
 
-/* What the database was at the beginning takes its place. */
+/* Another database takes its place. */
 static bool run_restore(const struct statement *statement) {
     (void)statement;
-    sqlite3_backup *backup = sqlite3_backup_init(run.database, schema, image.database, "main");
+    sqlite3_backup *backup = sqlite3_backup_init(run.database, schema, images[1].database, "main");
     const int code = backup == NULL ? SQLITE_ERROR : sqlite3_backup_step(backup, -1);
     sqlite3_backup_finish(backup);
     return code == SQLITE_DONE;
@@ -328,7 +328,7 @@ static bool run_restore(const struct statement *statement) {
 
 static bool run_deserialize(const struct statement *statement) {
     (void)statement;
-    deserialize_image();
+    deserialize_image(1);
     return true;
 }
 

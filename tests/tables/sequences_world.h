@@ -53,13 +53,13 @@ static int key_ends[KEYS + 1];                                  /* in the list *
 static bool tracing;
 static sqlite3 *copy; /* another connection, in which databases are checked that are in memory */
 
-/* What a fresh database has in it. */
+/* What a fresh database has in it, and one that takes its place, with one key more. */
 static struct {
     sqlite3 *database;
     unsigned char *bytes;
     sqlite3_int64 size;
     int next, made;
-} image;
+} images[2];
 
 /* What a sequence has done so far. */
 static struct {
@@ -202,11 +202,12 @@ static void remove_files(void) {
 }
 
 static void write_files(void) {
-    const size_t size = (size_t)image.size;
     remove_files();
     for (int file = 0; file < (kind == ATTACHED ? 2 : 1); file++) {
+        const size_t size = (size_t)images[file].size;
         FILE *stream = fopen(path_of(file), "wb");
-        if (stream == NULL || fwrite(image.bytes, 1, size, stream) != size || fclose(stream) != 0)
+        if (stream == NULL || fwrite(images[file].bytes, 1, size, stream) != size ||
+            fclose(stream) != 0)
             fatal(path_of(file), NULL);
     }
 }
@@ -301,10 +302,11 @@ static void look(void) {
 }
 
 /* SQLite up to 3.53 crashes after this in eponymous tables like json_each, so none is used here. */
-static void deserialize_image(void) {
-    unsigned char *bytes = sqlite3_malloc64((sqlite3_uint64)image.size);
-    memcpy(bytes, image.bytes, (size_t)image.size);
-    if (sqlite3_deserialize(run.database, "main", bytes, image.size, image.size,
+static void deserialize_image(int which) {
+    const sqlite3_int64 size = images[which].size;
+    unsigned char *bytes = sqlite3_malloc64((sqlite3_uint64)size);
+    memcpy(bytes, images[which].bytes, (size_t)size);
+    if (sqlite3_deserialize(run.database, "main", bytes, size, size,
                             SQLITE_DESERIALIZE_RESIZEABLE | SQLITE_DESERIALIZE_FREEONCLOSE) !=
         SQLITE_OK)
         fatal("deserialize", run.database);
@@ -312,15 +314,15 @@ static void deserialize_image(void) {
 
 static void begin_run(void) {
     memset(&run, 0, sizeof run);
-    run.next = image.next;
-    run.made = image.made;
+    run.next = images[1].next;
+    run.made = images[0].made;
     if (is_in_file())
         write_files();
     open_run();
     if (kind == DESERIALIZED)
-        deserialize_image();
+        deserialize_image(0);
     else if (!is_in_file())
-        copy_database(run.database, schema, image.database, "main");
+        copy_database(run.database, schema, images[0].database, "main");
     look();
 }
 
