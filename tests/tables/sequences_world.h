@@ -97,7 +97,7 @@ static void violate(const char *format, ...) {
 /* SQL */
 
 /* In a pattern @ is the table with its schema, ~ its name, ^ the other name, ! the schema, `
- * another one, & the hog's keys, #0 to #9 are new keys, { is a new savepoint and } the innermost one. */
+ * another one, & the hog's keys, #0 to #9 are new keys, { is a new savepoint, } the innermost. */
 static char *expand(const char *pattern) {
     sqlite3_str *text = sqlite3_str_new(NULL);
     for (; *pattern != '\0'; pattern++)
