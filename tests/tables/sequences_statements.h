@@ -12,40 +12,10 @@ struct statement {
     int keys;                                       /* new ones in it */
 };
 
-/* Runs on the oracle what had that result on the filter table. The result must be the same. */
-static bool compare(sqlite3 *database, const struct statement *statement, int code) {
-    const int changes = sqlite3_changes(database);
-    const bool is_idle = (state() & IDLE) != 0;
-    if (kind == SHARED && code == SQLITE_LOCKED) /* the locks of a shared cache are of tables */
-        return false;
-    if (is_kept_out(code) && (statement->needs & DEFINES) != 0) {
-        if (run.cursor == NULL && is_idle) /* else every table would be locked */
-            violate("%s: result %d (%s)", statement->name, code, sqlite3_errmsg(database));
-        return is_idle;
-    }
-    const int oracle = execute(database, statement->oracle);
-    if (kind == SHARED && oracle == SQLITE_LOCKED)
-        return false;
-    if (code != oracle)
-        violate("%s: result %d, the oracle's %d", statement->name, code, oracle);
-    else if (code == SQLITE_OK && (statement->needs & COUNTS) != 0 &&
-             changes != sqlite3_changes(database))
-        violate("%s: %d changes, in the oracle %d", statement->name, changes,
-                sqlite3_changes(database));
-    if ((statement->needs & FAILS) != 0 && code == SQLITE_OK)
-        violate("%s: no error", statement->name);
-    run.next += statement->keys;
-    return code == SQLITE_OK || ((statement->needs & FAILS) != 0 && !is_kept_out(code));
-}
-
-static bool run_both(const struct statement *statement) {
-    return compare(run.database, statement, execute(run.database, statement->sql));
-}
-
 /* By a statement that stays prepared. */
-static bool run_prepared(const struct statement *statement) {
+static int execute_prepared(const char *pattern) {
     sqlite3_stmt **insert = &run.inserts[run.current];
-    char *sql = expand(statement->sql);
+    char *sql = expand(pattern);
     int code = SQLITE_OK;
     if (*insert == NULL)
         code = sqlite3_prepare_v2(run.database, sql, -1, insert, NULL);
@@ -56,7 +26,44 @@ static bool run_prepared(const struct statement *statement) {
     }
     trace(run.database, sql, code, NULL);
     sqlite3_free(sql);
-    return compare(run.database, statement, code);
+    return code;
+}
+
+/* Runs a statement on both tables. The results must be the same. The filter table comes last,
+ * because a savepoint, which a statement on the oracle may begin, has what waits in memory written.
+ * Only what defines tables comes first, because the oracle does not lock them. */
+static bool run_in(sqlite3 *database, const struct statement *statement) {
+    const bool defines = (statement->needs & DEFINES) != 0;
+    const bool must_fail = (statement->needs & FAILS) != 0;
+    const bool is_idle = (state() & IDLE) != 0;
+    int oracle = defines ? SQLITE_OK : execute(database, statement->oracle);
+    const int oracle_changes = sqlite3_changes(database);
+    const int code = strchr(statement->sql, '?') != NULL ? execute_prepared(statement->sql)
+                                                         : execute(database, statement->sql);
+    const int changes = sqlite3_changes(database);
+    if (kind == SHARED && (code == SQLITE_LOCKED || oracle == SQLITE_LOCKED))
+        return false; /* the locks of a shared cache are of tables */
+    if (defines && is_kept_out(code)) {
+        if (run.cursor == NULL && is_idle) /* else every table would be locked */
+            violate("%s: result %d (%s)", statement->name, code, sqlite3_errmsg(database));
+        return is_idle;
+    }
+    if (defines)
+        oracle = execute(database, statement->oracle);
+    if (kind == SHARED && oracle == SQLITE_LOCKED)
+        return false;
+    if (code != oracle)
+        violate("%s: result %d, the oracle's %d", statement->name, code, oracle);
+    else if (code == SQLITE_OK && (statement->needs & COUNTS) != 0 && changes != oracle_changes)
+        violate("%s: %d changes, in the oracle %d", statement->name, changes, oracle_changes);
+    if (must_fail && code == SQLITE_OK)
+        violate("%s: no error", statement->name);
+    run.next += statement->keys;
+    return code == SQLITE_OK || (must_fail && !is_kept_out(code));
+}
+
+static bool run_both(const struct statement *statement) {
+    return run_in(run.database, statement);
 }
 
 /* Transactions: only another connection that is in one may keep it from going on. */
@@ -178,7 +185,7 @@ static bool begin_other(const char *sql) {
 static bool run_other(const struct statement *statement) {
     if (!begin_other("BEGIN IMMEDIATE"))
         return false;
-    const bool goes_on = compare(run.other, statement, execute(run.other, statement->sql));
+    const bool goes_on = run_in(run.other, statement);
     if (goes_on && execute(run.other, "COMMIT") == SQLITE_OK)
         return true;
     execute(run.other, "ROLLBACK");
@@ -201,7 +208,7 @@ static bool run_hold(const struct statement *statement) {
         return false;
     run.other_writes = true;
     run.held_key = run.next;
-    return compare(run.other, statement, execute(run.other, statement->sql));
+    return run_in(run.other, statement);
 }
 
 /* or keeps a snapshot until then. */
@@ -371,7 +378,7 @@ static const struct statement STATEMENTS[] = {
      "UPDATE !.made SET name = '^' WHERE name = '~'; UPDATE !.oracle SET name = '^' WHERE name = "
      "'~'",
      0},
-    {"ONE", TABLE, run_prepared, "INSERT INTO @(key) VALUES (?)",
+    {"ONE", TABLE, run_both, "INSERT INTO @(key) VALUES (?)",
      "INSERT INTO !.oracle(name, key) VALUES ('~', #0)", 1},
     {"MANY", TABLE, run_both, FILTER(MANY), ORACLE(MANY), 7},
     {"IGNORE", TABLE | COUNTS, run_both, "INSERT OR IGNORE INTO @(key) VALUES (1), (#0 - 1), (#0)",
