@@ -12,40 +12,10 @@ struct statement {
     int keys;                                       /* new ones in it */
 };
 
-/* Runs on the oracle what had that result on the filter table. The result must be the same. */
-static bool compare(sqlite3 *database, const struct statement *statement, int code) {
-    const int changes = sqlite3_changes(database);
-    const bool is_idle = (state() & IDLE) != 0;
-    if (kind == SHARED && code == SQLITE_LOCKED) /* the locks of a shared cache are of tables */
-        return false;
-    if (is_kept_out(code) && (statement->needs & DEFINES) != 0) {
-        if (run.cursor == NULL && is_idle) /* else every table would be locked */
-            violate("%s: result %d (%s)", statement->name, code, sqlite3_errmsg(database));
-        return is_idle;
-    }
-    const int oracle = execute(database, statement->oracle);
-    if (kind == SHARED && oracle == SQLITE_LOCKED)
-        return false;
-    if (code != oracle)
-        violate("%s: result %d, the oracle's %d", statement->name, code, oracle);
-    else if (code == SQLITE_OK && (statement->needs & COUNTS) != 0 &&
-             changes != sqlite3_changes(database))
-        violate("%s: %d changes, in the oracle %d", statement->name, changes,
-                sqlite3_changes(database));
-    if ((statement->needs & FAILS) != 0 && code == SQLITE_OK)
-        violate("%s: no error", statement->name);
-    run.next += statement->keys;
-    return code == SQLITE_OK || ((statement->needs & FAILS) != 0 && !is_kept_out(code));
-}
-
-static bool run_both(const struct statement *statement) {
-    return compare(run.database, statement, execute(run.database, statement->sql));
-}
-
 /* By a statement that stays prepared. */
-static bool run_prepared(const struct statement *statement) {
+static int execute_prepared(const char *pattern) {
     sqlite3_stmt **insert = &run.inserts[run.current];
-    char *sql = expand(statement->sql);
+    char *sql = expand(pattern);
     int code = SQLITE_OK;
     if (*insert == NULL)
         code = sqlite3_prepare_v2(run.database, sql, -1, insert, NULL);
@@ -56,7 +26,44 @@ static bool run_prepared(const struct statement *statement) {
     }
     trace(run.database, sql, code, NULL);
     sqlite3_free(sql);
-    return compare(run.database, statement, code);
+    return code;
+}
+
+/* Runs a statement on both tables. The results must be the same. The filter table comes last,
+ * because a savepoint, which a statement on the oracle may begin, has what waits in memory written.
+ * Only what defines tables comes first, because the oracle does not lock them. */
+static bool run_in(sqlite3 *database, const struct statement *statement) {
+    const bool defines = (statement->needs & DEFINES) != 0;
+    const bool must_fail = (statement->needs & FAILS) != 0;
+    const bool is_idle = (state() & IDLE) != 0;
+    int oracle = defines ? SQLITE_OK : execute(database, statement->oracle);
+    const int oracle_changes = sqlite3_changes(database);
+    const int code = strchr(statement->sql, '?') != NULL ? execute_prepared(statement->sql)
+                                                         : execute(database, statement->sql);
+    const int changes = sqlite3_changes(database);
+    if (kind == SHARED && (code == SQLITE_LOCKED || oracle == SQLITE_LOCKED))
+        return false; /* the locks of a shared cache are of tables */
+    if (defines && is_kept_out(code)) {
+        if (run.cursor == NULL && is_idle) /* else every table would be locked */
+            violate("%s: result %d (%s)", statement->name, code, sqlite3_errmsg(database));
+        return is_idle;
+    }
+    if (defines)
+        oracle = execute(database, statement->oracle);
+    if (kind == SHARED && oracle == SQLITE_LOCKED)
+        return false;
+    if (code != oracle)
+        violate("%s: result %d, the oracle's %d", statement->name, code, oracle);
+    else if (code == SQLITE_OK && (statement->needs & COUNTS) != 0 && changes != oracle_changes)
+        violate("%s: %d changes, in the oracle %d", statement->name, changes, oracle_changes);
+    if (must_fail && code == SQLITE_OK)
+        violate("%s: no error", statement->name);
+    run.next += statement->keys;
+    return code == SQLITE_OK || (must_fail && !is_kept_out(code));
+}
+
+static bool run_both(const struct statement *statement) {
+    return run_in(run.database, statement);
 }
 
 /* Transactions: only another connection that is in one may keep it from going on. */
@@ -178,7 +185,7 @@ static bool begin_other(const char *sql) {
 static bool run_other(const struct statement *statement) {
     if (!begin_other("BEGIN IMMEDIATE"))
         return false;
-    const bool goes_on = compare(run.other, statement, execute(run.other, statement->sql));
+    const bool goes_on = run_in(run.other, statement);
     if (goes_on && execute(run.other, "COMMIT") == SQLITE_OK)
         return true;
     execute(run.other, "ROLLBACK");
@@ -201,7 +208,7 @@ static bool run_hold(const struct statement *statement) {
         return false;
     run.other_writes = true;
     run.held_key = run.next;
-    return compare(run.other, statement, execute(run.other, statement->sql));
+    return run_in(run.other, statement);
 }
 
 /* or keeps a snapshot until then. */
@@ -317,10 +324,10 @@ static bool run_reattach(const struct statement *statement) {
     return true;
 }
 
-/* What the database was at the beginning takes its place. */
+/* Another database takes its place. */
 static bool run_restore(const struct statement *statement) {
     (void)statement;
-    sqlite3_backup *backup = sqlite3_backup_init(run.database, schema, image.database, "main");
+    sqlite3_backup *backup = sqlite3_backup_init(run.database, schema, images[1].database, "main");
     const int code = backup == NULL ? SQLITE_ERROR : sqlite3_backup_step(backup, -1);
     sqlite3_backup_finish(backup);
     return code == SQLITE_DONE;
@@ -328,7 +335,7 @@ static bool run_restore(const struct statement *statement) {
 
 static bool run_deserialize(const struct statement *statement) {
     (void)statement;
-    deserialize_image();
+    deserialize_image(1);
     return true;
 }
 
@@ -338,12 +345,23 @@ static bool run_backup(const struct statement *statement) {
     return true;
 }
 
-#define ORACLE "INSERT INTO !.oracle(name, key) SELECT '~', column1 FROM (VALUES "
-#define FILTER "INSERT INTO @(key) SELECT column1 FROM (VALUES "
-#define SOURCE "INSERT INTO !.source SELECT column1 FROM (VALUES "
-#define MANY "(1), (#0), (#1), (#2), (#3), (#4), (#5), (#6))"
-#define FEW "(#0), (#1), (#2))"
+#define MANY "(1), (#0), (#1), (#2), (#3), (#4), (#5), (#6)"
+#define FEW "(#0), (#1), (#2)"
+#define FILTER(keys) "INSERT INTO @(key) SELECT column1 FROM (VALUES " keys ")"
+#define ORACLE(keys) "INSERT INTO !.oracle(name, key) SELECT '~', column1 FROM (VALUES " keys ")"
+#define SOURCE(keys) "INSERT INTO !.source SELECT column1 FROM (VALUES " keys ")"
+/* A table of another database. */
+#define ELSEWHERE                                                                                  \
+    "CREATE TABLE IF NOT EXISTS `.elsewhere(key NOT NULL); INSERT INTO `.elsewhere SELECT "        \
+    "column1 "                                                                                     \
+    "FROM (VALUES " MANY ")"
 #define AT(key, sql) " WHERE effect(CASE column1 WHEN " key " THEN '" sql "' END)"
+/* A statement inside for each row of the one around it, until perhaps the last fails. */
+#define EACH(insert) " WHERE effect('" insert "' || column1 || ')')"
+#define EACH_FAILS(insert)                                                                         \
+    " WHERE effect(CASE column1 WHEN #6 THEN 'fail' ELSE '" insert "' || column1 || ')' END)"
+#define INSERT_FILTER "INSERT INTO @(key) VALUES ("
+#define INSERT_ORACLE "INSERT INTO !.oracle(name, key) VALUES (''~'', "
 
 static const struct statement STATEMENTS[] = {
     {"BEGIN", OUTSIDE, run_transaction, "BEGIN", NULL, 0},
@@ -360,14 +378,15 @@ static const struct statement STATEMENTS[] = {
      "UPDATE !.made SET name = '^' WHERE name = '~'; UPDATE !.oracle SET name = '^' WHERE name = "
      "'~'",
      0},
-    {"ONE", TABLE, run_prepared, "INSERT INTO @(key) VALUES (?)",
+    {"ONE", TABLE, run_both, "INSERT INTO @(key) VALUES (?)",
      "INSERT INTO !.oracle(name, key) VALUES ('~', #0)", 1},
-    {"MANY", TABLE, run_both, FILTER MANY, ORACLE MANY, 7},
+    {"MANY", TABLE, run_both, FILTER(MANY), ORACLE(MANY), 7},
     {"IGNORE", TABLE | COUNTS, run_both, "INSERT OR IGNORE INTO @(key) VALUES (1), (#0 - 1), (#0)",
      "INSERT INTO !.oracle(name, key) SELECT '~', column1 FROM (VALUES (1), (#0 - 1), (#0)) WHERE "
      "NOT EXISTS (SELECT 1 FROM !.oracle AS o WHERE o.name = '~' AND o.key = column1)",
      1},
-    {"FAILS", TABLE | FAILS, run_both, FILTER FEW AT("#2", "fail"), ORACLE FEW AT("#2", "fail"), 3},
+    {"FAILS", TABLE | FAILS, run_both, FILTER(FEW) AT("#2", "fail"), ORACLE(FEW) AT("#2", "fail"),
+     3},
     {"DELETE", TABLE | IN_COUNTING | COUNTS, run_both, "DELETE FROM @ WHERE key IN (1, #0 - 1)",
      "DELETE FROM !.oracle WHERE rowid IN (SELECT min(rowid) FROM !.oracle WHERE name = '~' AND "
      "key IN (1, #0 - 1) GROUP BY key)",
@@ -394,8 +413,8 @@ static const struct statement STATEMENTS[] = {
     {"SWITCH", RARE | BOTH, run_switch, NULL, NULL, 0},
     {"MERGE", RARE | TABLE | IN_PLAIN, run_both,
      "INSERT INTO @(~, key) SELECT 'merge', bloom_agg(column1, (SELECT bloom_pin(filter) FROM @)) "
-     "FROM (VALUES " MANY,
-     ORACLE MANY, 7},
+     "FROM (VALUES " MANY ")",
+     ORACLE(MANY), 7},
     {"INFO", RARE | TABLE, run_info, NULL, NULL, 0},
     {"HOLD", RARE | TABLE | OTHER, run_hold, "INSERT INTO @(key) VALUES (#0)",
      "INSERT INTO !.oracle(name, key) VALUES ('~', #0)", 1},
@@ -404,28 +423,26 @@ static const struct statement STATEMENTS[] = {
      "DELETE FROM !.oracle WHERE name = '~'; UPDATE !.made SET options = %d WHERE name = '~'", 0},
     {"TRIGGER", RARE | TABLE | DEFINES, run_both,
      "CREATE TRIGGER !.fill AFTER INSERT ON source BEGIN INSERT INTO ~(key) VALUES (new.key); "
-     "END; " SOURCE FEW "; DROP TRIGGER !.fill",
-     ORACLE FEW, 3},
-    {"WRITES_AMID", RARE | TABLE, run_both,
-     FILTER FEW AT("#1", "INSERT INTO @(key) VALUES (#3), (#4)"),
-     ORACLE FEW AT("#1", "INSERT INTO !.oracle(name, key) VALUES (''~'', #3), (''~'', #4)"), 5},
-    {"AROUND", RARE | TABLE, run_both,
-     SOURCE FEW AT("#1", "INSERT INTO @(key) VALUES (#0), (#1), (#2)"), ORACLE FEW, 3},
-    {"AROUND_FAILS", RARE | TABLE | FAILS, run_both,
-     SOURCE FEW AT("#0", "INSERT INTO @(key) VALUES (#0), (#1), (#2)' WHEN #2 THEN 'fail"),
-     SOURCE FEW AT("#0", "INSERT INTO !.oracle(name, key) VALUES (''~'', #0), (''~'', #1)' WHEN #2 "
-                         "THEN 'fail"),
-     3},
+     "END; " SOURCE(FEW) "; DROP TRIGGER !.fill",
+     ORACLE(FEW), 3},
+    {"WRITES_AMID", RARE | TABLE, run_both, FILTER(FEW) AT("#1", INSERT_FILTER "#3)"),
+     ORACLE(FEW) AT("#1", INSERT_ORACLE "#3)"), 4},
+    {"AROUND", RARE | TABLE, run_both, SOURCE(MANY) EACH(INSERT_FILTER), ORACLE(MANY), 7},
+    {"AROUND_FAILS", RARE | TABLE | FAILS, run_both, SOURCE(MANY) EACH_FAILS(INSERT_FILTER),
+     SOURCE(MANY) EACH_FAILS(INSERT_ORACLE), 7},
+    {"ELSEWHERE", RARE | TABLE, run_both, ELSEWHERE EACH(INSERT_FILTER), ORACLE(MANY), 7},
+    {"ELSEWHERE_FAILS", RARE | TABLE | FAILS, run_both, ELSEWHERE EACH_FAILS(INSERT_FILTER),
+     ELSEWHERE EACH_FAILS(INSERT_ORACLE), 7},
     {"ROLLS_BACK", RARE | TABLE | INSIDE | DISTURBS, run_rolled_back,
-     FILTER FEW AT("#1", "ROLLBACK"), "no oracle", 3},
+     FILTER(FEW) AT("#1", "ROLLBACK"), "no oracle", 3},
     {"ROLLS_BACK_TO", RARE | TABLE | SAVEPOINT | DISTURBS, run_rolled_back,
-     FILTER FEW AT("#1", "ROLLBACK TO }"),
+     FILTER(FEW) AT("#1", "ROLLBACK TO }"),
      "INSERT INTO !.oracle(name, key) VALUES ('~', #1), ('~', #2)", 3},
     {"INTERRUPTS", RARE | TABLE | NO_CURSOR | DISTURBS, run_interrupts,
-     FILTER FEW AT("#2", "interrupt"), "no oracle", 3},
-    {"INTERRUPTED", RARE | TABLE | DISTURBS, run_interrupted, FILTER MANY, ORACLE MANY, 7},
-    {"FULL", RARE | TABLE | DISTURBS, run_without_room, FILTER MANY, ORACLE MANY, 7},
-    {"NO_MEMORY", RARE | TABLE | DISTURBS, run_without_memory, FILTER MANY, ORACLE MANY, 7},
+     FILTER(FEW) AT("#2", "interrupt"), "no oracle", 3},
+    {"INTERRUPTED", RARE | TABLE | DISTURBS, run_interrupted, FILTER(MANY), ORACLE(MANY), 7},
+    {"FULL", RARE | TABLE | DISTURBS, run_without_room, FILTER(MANY), ORACLE(MANY), 7},
+    {"NO_MEMORY", RARE | TABLE | DISTURBS, run_without_memory, FILTER(MANY), ORACLE(MANY), 7},
     {"HOG", RARE | DEFINES, run_both,
      "CREATE VIRTUAL TABLE IF NOT EXISTS !.hog USING bloom(capacity=400, fpr=1e-9, growth=off); "
      "INSERT INTO !.hog(key) SELECT column1 FROM (VALUES &); SELECT count(*) FROM "

@@ -179,14 +179,11 @@ static void walk(const struct sequence *sequence, unsigned holds, int longest, i
 
 /* Combinations */
 
-static void make_image(void) {
-    sqlite3_close(image.database);
-    sqlite3_free(image.bytes);
+static void make_image(int which) {
+    sqlite3_close(images[which].database);
+    sqlite3_free(images[which].bytes);
     memset(&run, 0, sizeof run);
-    const enum kind before = kind;
-    kind = MEMORY;
-    schema = "main";
-    run.database = image.database = open_connection(":memory:");
+    run.database = images[which].database = open_connection(":memory:");
     run.next = 3;
     /* NOT NULL: before 3.33 or so SQLite left rows of an INSERT that failed in a function. */
     if (execute(run.database,
@@ -197,10 +194,20 @@ static void make_image(void) {
     look();
     if (STARTS[start].is_image)
         run_names(STARTS[start].statements);
-    sqlite3_finalize(run.tables);
-    image.next = run.next;
-    image.made = run.made;
-    image.bytes = sqlite3_serialize(image.database, "main", &image.size, 0);
+    if (which == 1)
+        run_names("ONE");
+    finalize_all();
+    images[which].next = run.next;
+    images[which].made = run.made;
+    images[which].bytes = sqlite3_serialize(run.database, "main", &images[which].size, 0);
+}
+
+static void make_images(void) {
+    const enum kind before = kind;
+    kind = MEMORY;
+    schema = "main";
+    for (int which = 0; which < 2; which++)
+        make_image(which);
     kind = before;
     schema = kind == TEMP ? "temp" : kind == ATTACHED ? "aux1" : "main";
 }
@@ -235,7 +242,7 @@ static int number_of(const char *variable, int otherwise) {
 static void run_combination(int count, char **names) {
     struct sequence sequence = {0, {0}};
     char *violation;
-    make_image();
+    make_images();
     for (int i = 0; i < count; i++)
         sequence.statements[sequence.length++] = (unsigned char)find_statement(names[i]);
     const unsigned holds = run_sequence(&sequence, &violation);
@@ -272,8 +279,10 @@ int main(int count, char **arguments) {
                     is_chosen(one ? arguments[3] : getenv("STARTS"), STARTS[start].name))
                     run_combination(one ? count - 4 : 0, arguments + 4);
     sqlite3_close(copy);
-    sqlite3_close(image.database);
-    sqlite3_free(image.bytes);
+    for (int which = 0; which < 2; which++) {
+        sqlite3_close(images[which].database);
+        sqlite3_free(images[which].bytes);
+    }
     remove_files();
     rmdir(folder);
     printf("%ld passed, %ld failed\n", passed, failed);

@@ -53,13 +53,13 @@ static int key_ends[KEYS + 1];                                  /* in the list *
 static bool tracing;
 static sqlite3 *copy; /* another connection, in which databases are checked that are in memory */
 
-/* What a fresh database has in it. */
+/* What a fresh database has in it, and one that takes its place, with one key more. */
 static struct {
     sqlite3 *database;
     unsigned char *bytes;
     sqlite3_int64 size;
     int next, made;
-} image;
+} images[2];
 
 /* What a sequence has done so far. */
 static struct {
@@ -96,8 +96,8 @@ static void violate(const char *format, ...) {
 
 /* SQL */
 
-/* In a pattern @ is the table with its schema, ~ its name, ^ the other name, ! the schema, & the
- * hog's keys, #0 to #9 are new keys, { is a new savepoint and } the innermost one. */
+/* In a pattern @ is the table with its schema, ~ its name, ^ the other name, ! the schema, `
+ * another one, & the hog's keys, #0 to #9 are new keys, { is a new savepoint, } the innermost. */
 static char *expand(const char *pattern) {
     sqlite3_str *text = sqlite3_str_new(NULL);
     for (; *pattern != '\0'; pattern++)
@@ -109,6 +109,8 @@ static char *expand(const char *pattern) {
             sqlite3_str_appendall(text, NAMES[!run.current]);
         else if (*pattern == '!')
             sqlite3_str_appendall(text, schema);
+        else if (*pattern == '`')
+            sqlite3_str_appendall(text, kind == TEMP ? "main" : "temp");
         else if (*pattern == '&')
             sqlite3_str_appendall(text, hog_list);
         else if (*pattern == '#')
@@ -166,11 +168,14 @@ static void effect(sqlite3_context *context, int count, sqlite3_value **argument
     sqlite3 *database = sqlite3_context_db_handle(context);
     const char *sql = (const char *)sqlite3_value_text(arguments[0]);
     (void)count;
-    sqlite3_result_int(context, 1);
+    int code = SQLITE_OK;
     if (sql != NULL && strcmp(sql, "interrupt") == 0)
         sqlite3_interrupt(database);
-    else if (sql != NULL && sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        sqlite3_result_error(context, "the effect failed", -1);
+    else if (sql != NULL)
+        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    sqlite3_result_int(context, 1);
+    if (code != SQLITE_OK)
+        sqlite3_result_error_code(context, code);
 }
 
 /* Databases */
@@ -197,11 +202,12 @@ static void remove_files(void) {
 }
 
 static void write_files(void) {
-    const size_t size = (size_t)image.size;
     remove_files();
     for (int file = 0; file < (kind == ATTACHED ? 2 : 1); file++) {
+        const size_t size = (size_t)images[file].size;
         FILE *stream = fopen(path_of(file), "wb");
-        if (stream == NULL || fwrite(image.bytes, 1, size, stream) != size || fclose(stream) != 0)
+        if (stream == NULL || fwrite(images[file].bytes, 1, size, stream) != size ||
+            fclose(stream) != 0)
             fatal(path_of(file), NULL);
     }
 }
@@ -296,10 +302,11 @@ static void look(void) {
 }
 
 /* SQLite up to 3.53 crashes after this in eponymous tables like json_each, so none is used here. */
-static void deserialize_image(void) {
-    unsigned char *bytes = sqlite3_malloc64((sqlite3_uint64)image.size);
-    memcpy(bytes, image.bytes, (size_t)image.size);
-    if (sqlite3_deserialize(run.database, "main", bytes, image.size, image.size,
+static void deserialize_image(int which) {
+    const sqlite3_int64 size = images[which].size;
+    unsigned char *bytes = sqlite3_malloc64((sqlite3_uint64)size);
+    memcpy(bytes, images[which].bytes, (size_t)size);
+    if (sqlite3_deserialize(run.database, "main", bytes, size, size,
                             SQLITE_DESERIALIZE_RESIZEABLE | SQLITE_DESERIALIZE_FREEONCLOSE) !=
         SQLITE_OK)
         fatal("deserialize", run.database);
@@ -307,15 +314,15 @@ static void deserialize_image(void) {
 
 static void begin_run(void) {
     memset(&run, 0, sizeof run);
-    run.next = image.next;
-    run.made = image.made;
+    run.next = images[1].next;
+    run.made = images[0].made;
     if (is_in_file())
         write_files();
     open_run();
     if (kind == DESERIALIZED)
-        deserialize_image();
+        deserialize_image(0);
     else if (!is_in_file())
-        copy_database(run.database, schema, image.database, "main");
+        copy_database(run.database, schema, images[0].database, "main");
     look();
 }
 
