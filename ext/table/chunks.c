@@ -75,7 +75,7 @@ struct reading {
  * SQLITE_OK end_reading must follow. */
 static int begin_reading(struct bloom_chunks *chunks, sqlite3_int64 id, enum access access,
                          sqlite3_blob **handle, struct reading *reading) {
-    struct bloom_database *database = bloom_chunks_database(chunks);
+    struct bloom_database *database = chunks->database;
     sqlite3_stmt *statement;
     *reading = (struct reading){.database = database, .is_by_statement = access == BY_STATEMENT};
     if (reading->is_by_statement) {
@@ -131,7 +131,7 @@ static int read_row_0(struct bloom_chunks *chunks, enum access access, sqlite3_b
 
 /* Row 0 is of another table than before, or is read for the first time. */
 static int configure(struct bloom_chunks *chunks, const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
-    struct bloom_database *database = bloom_chunks_database(chunks);
+    struct bloom_database *database = chunks->database;
     struct bloom_configuration configuration;
     char problem[BLOOM_PROBLEM_SIZE];
     bloom_span_end(chunks->span);
@@ -149,7 +149,7 @@ static int configure(struct bloom_chunks *chunks, const uint8_t row[BLOOM_CONFIG
         return SQLITE_NOMEM;
     chunks->buffer = buffer;
     chunks->configuration = configuration;
-    chunks->layer_count = 0;
+    memset(chunks->layers, 0, sizeof chunks->layers);
     chunks->revision++;
     return SQLITE_OK;
 }
@@ -182,7 +182,7 @@ int bloom_chunks_start(struct bloom_chunks *chunks, bool changes) {
 /* By a handle, because an authorizer may deny a statement, and 'clear' would be half done. */
 int bloom_chunks_write_rotation(struct bloom_chunks *chunks,
                                 const struct bloom_rotation *rotation) {
-    struct bloom_database *database = bloom_chunks_database(chunks);
+    struct bloom_database *database = chunks->database;
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
     sqlite3_blob *handle = chunks->writer;
     chunks->writer = NULL;
@@ -202,9 +202,7 @@ int bloom_chunks_write_rotation(struct bloom_chunks *chunks,
 /* Every layer is possible when the first one is, of which row 0 was found to be. */
 void bloom_chunks_compute(struct bloom_chunks *chunks, unsigned index) {
     char problem[BLOOM_PROBLEM_SIZE];
-    for (; chunks->layer_count <= index; chunks->layer_count++)
-        bloom_growth_layer(bloom_chunks_growth(chunks), chunks->layer_count,
-                           &chunks->layers[chunks->layer_count], problem);
+    bloom_growth_layer(bloom_chunks_growth(chunks), index, &chunks->layers[index], problem);
 }
 
 /* The number of a layer, counted over all slots. */
@@ -263,12 +261,11 @@ static int check_head(struct bloom_chunks *chunks, const struct bloom_place *pla
     const bool may_close = place->layer->ones_limit != UINT64_MAX;
     const struct bloom_head head = load_head(row);
     if (head.closed > may_close)
-        return bloom_database_damaged(bloom_chunks_database(chunks),
-                                      "the closed mark of chunk %lld is %u, but can only be %s",
-                                      id_of(chunks, place), head.closed,
-                                      may_close ? "0 or 1" : "0");
+        return bloom_database_damaged(
+            chunks->database, "the closed mark of chunk %lld is %u, but can only be %s",
+            id_of(chunks, place), head.closed, may_close ? "0 or 1" : "0");
     if (head.generation > place->generation)
-        return bloom_database_damaged(bloom_chunks_database(chunks),
+        return bloom_database_damaged(chunks->database,
                                       "chunk %lld is of generation %u, which has not begun",
                                       id_of(chunks, place), head.generation);
     return SQLITE_OK;
@@ -280,7 +277,7 @@ static bool is_stale(const struct bloom_head *head, const struct bloom_place *pl
 }
 
 static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *place, int found) {
-    return bloom_database_damaged(bloom_chunks_database(chunks),
+    return bloom_database_damaged(chunks->database,
                                   "chunk %lld is not a BLOB of %u bytes (it has %d bytes)",
                                   id_of(chunks, place), row_bytes(place), found);
 }
@@ -402,8 +399,8 @@ static int open_row(struct bloom_chunks *chunks, struct bloom_change *change) {
     if (code == SQLITE_OK && known != BLOOM_KEPT)
         code = read_row(chunks, known, TO_CHANGE, change);
     else if (code == SQLITE_OK && !may_draft)
-        code = bloom_database_open_row(bloom_chunks_database(chunks), id_of(chunks, &change->place),
-                                       true, &change->handle);
+        code = bloom_database_open_row(chunks->database, id_of(chunks, &change->place), true,
+                                       &change->handle);
     if (code != SQLITE_OK)
         return code;
     if (known == BLOOM_KEPT && (may_draft || change->handle != NULL)) {
@@ -437,7 +434,7 @@ int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *pla
 
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) {
     struct bloom_span *span = chunks->span;
-    struct bloom_database *database = bloom_chunks_database(chunks);
+    struct bloom_database *database = chunks->database;
     const struct bloom_place *place = &change->place;
     const sqlite3_int64 id = id_of(chunks, place);
     int code = SQLITE_OK;
@@ -487,7 +484,7 @@ static int find_chunk(struct bloom_chunks *chunks, sqlite3_int64 id, struct bloo
             return SQLITE_OK;
         }
     }
-    return bloom_database_damaged(bloom_chunks_database(chunks), "row %lld is of no chunk", id);
+    return bloom_database_damaged(chunks->database, "row %lld is of no chunk", id);
 }
 
 /* Visits the chunk that a statement is at. */
@@ -516,21 +513,20 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
     bool row;
     int code = bloom_span_write(chunks->span);
     if (code == SQLITE_OK)
-        code = bloom_database_start(bloom_chunks_database(chunks), BLOOM_WALK_ROWS, first, end,
-                                    &statement, &row);
+        code =
+            bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
     if (code != SQLITE_OK)
         return code;
     for (sqlite3_int64 least = first; row && code == SQLITE_OK;
          row = sqlite3_step(statement) == SQLITE_ROW) {
         const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
         if (id < least)
-            code = bloom_database_damaged(bloom_chunks_database(chunks), "row %lld is out of order",
-                                          id);
+            code = bloom_database_damaged(chunks->database, "row %lld is out of order", id);
         else if (id != 0)
             code = visit_row(chunks, statement, visit, argument);
         least = id + 1;
     }
-    return bloom_database_end(bloom_chunks_database(chunks), BLOOM_WALK_ROWS, code);
+    return bloom_database_end(chunks->database, BLOOM_WALK_ROWS, code);
 }
 
 int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument) {

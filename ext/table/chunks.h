@@ -30,25 +30,21 @@ struct bloom_head {
 };
 enum { BLOOM_CHUNK_HEAD_BYTES = 16, BLOOM_COUNT_MAXIMUM = INT32_MAX };
 
-/* The chunks of one object of a table. Begins as its span, and zeros. */
+/* The chunks of one object of a table. Begins as its span, the database of that, and zeros. */
 struct bloom_chunks {
     struct bloom_span *span;
+    struct bloom_database *database;
     unsigned revision; /* rises when row 0 is of another table; 0: not read */
-    uint8_t row_0[BLOOM_CONFIGURATION_BYTES]; /* as it was read last */
-    struct bloom_configuration configuration; /* what row 0 says */
-    struct bloom_rotation rotation;           /* what it says in this operation */
-    unsigned layer_count;
-    struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* the first layer_count are computed */
+    uint8_t row_0[BLOOM_CONFIGURATION_BYTES];        /* as it was read last */
+    struct bloom_configuration configuration;        /* what row 0 says */
+    struct bloom_rotation rotation;                  /* what it says in this operation */
+    struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* without chunks: not computed yet */
     sqlite3_blob *writer; /* at row 0, from the start of an operation to its first change */
     sqlite3_blob *reader; /* NULL when it is not open */
     unsigned reads;       /* since it was closed */
     unsigned cursors;     /* of the table that are open */
     uint8_t *buffer;      /* room for the longest row */
 };
-
-static inline struct bloom_database *bloom_chunks_database(const struct bloom_chunks *chunks) {
-    return &chunks->span->database;
-}
 
 static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_chunks *chunks) {
     return &chunks->configuration.growth;
@@ -71,13 +67,13 @@ void bloom_chunks_close_reader(struct bloom_chunks *chunks);
 /* Writes the rotation into row 0. */
 int bloom_chunks_write_rotation(struct bloom_chunks *chunks, const struct bloom_rotation *rotation);
 
-/* Computes the layers up to that index. */
+/* Computes the layer with that index. */
 void bloom_chunks_compute(struct bloom_chunks *chunks, unsigned index);
 
 /* The layer with that index. */
 static inline const struct bloom_layer *bloom_chunks_layer(struct bloom_chunks *chunks,
                                                            unsigned index) {
-    if (index >= chunks->layer_count)
+    if (chunks->layers[index].chunks == 0)
         bloom_chunks_compute(chunks, index);
     return &chunks->layers[index];
 }

@@ -14,7 +14,7 @@
 int bloom_maintain_clear(struct bloom_chunks *chunks) {
     struct bloom_rotation rotation = chunks->rotation;
     rotation.newest = 0;
-    int code = bloom_database_delete_rows(bloom_chunks_database(chunks));
+    int code = bloom_database_delete_rows(chunks->database);
     if (code != SQLITE_OK)
         return code;
     bloom_span_end(chunks->span);
@@ -27,7 +27,7 @@ int bloom_maintain_clear(struct bloom_chunks *chunks) {
  * later overwrite the chunk that has its slot then. */
 static int rotate(struct bloom_chunks *chunks, uint32_t times, struct bloom_rotation rotation) {
     if (rotation.newest > UINT32_MAX - times)
-        return bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,
+        return bloom_database_fail(chunks->database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
                                    "numbers. The command clear begins again");
     rotation.newest += times;
@@ -38,7 +38,7 @@ static int rotate(struct bloom_chunks *chunks, uint32_t times, struct bloom_rota
 static int require_generations(struct bloom_chunks *chunks) {
     return bloom_chunks_growth(chunks)->generations > 1
                ? SQLITE_OK
-               : bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,
+               : bloom_database_fail(chunks->database, SQLITE_ERROR,
                                      "the table has no generations to rotate. Make one with "
                                      "generations=G, from 2 to 64");
 }
@@ -46,7 +46,7 @@ static int require_generations(struct bloom_chunks *chunks) {
 int bloom_maintain_rotate(struct bloom_chunks *chunks) {
     int code = require_generations(chunks);
     if (code == SQLITE_OK && chunks->rotation.has_period)
-        code = bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,
+        code = bloom_database_fail(chunks->database, SQLITE_ERROR,
                                    "the table rotates by the number of the period, which was %lld "
                                    "last. Give the present number as key",
                                    chunks->rotation.period);
@@ -80,7 +80,7 @@ static int collect_chunk(void *argument, const struct bloom_place *place,
                          const struct bloom_head *head, const uint8_t *blocks) {
     struct collection *collection = argument;
     if (place->index > 0 || (collection->any && head->generation != collection->generation))
-        return bloom_database_fail(bloom_chunks_database(collection->chunks), SQLITE_ERROR, "%s",
+        return bloom_database_fail(collection->chunks->database, SQLITE_ERROR, "%s",
                                    collection->refusal);
     collection->any = true;
     collection->generation = head->generation;
@@ -94,14 +94,13 @@ static int collect_chunk(void *argument, const struct bloom_place *place,
  * sqlite3_malloc64 and the caller's. */
 static int collect(struct bloom_chunks *chunks, bool newest_only, const char *refusal,
                    struct bloom_shape *shape, uint8_t **bytes) {
-    const int length_limit =
-        sqlite3_limit(bloom_chunks_database(chunks)->connection, SQLITE_LIMIT_LENGTH, -1);
+    const int length_limit = sqlite3_limit(chunks->database->connection, SQLITE_LIMIT_LENGTH, -1);
     struct collection collection = {.chunks = chunks, .refusal = refusal};
     int code = SQLITE_OK;
     *shape = bloom_chunks_layer(chunks, 0)->shape;
     if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
         code = bloom_database_fail(
-            bloom_chunks_database(chunks), SQLITE_TOOBIG,
+            chunks->database, SQLITE_TOOBIG,
             "the filter needs %llu bytes, but values of this connection are limited to %d bytes. "
             "Query the table itself",
             (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
@@ -300,7 +299,7 @@ static int merge_blocks(struct bloom_chunks *chunks, uint8_t *payload, const uin
     if (after.ones > before.ones && after.rate > shape->rate &&
         after.ones > bloom_growth_merge_limit(bloom_chunks_growth(chunks), layer))
         code = bloom_database_fail(
-            bloom_chunks_database(chunks), SQLITE_ERROR,
+            chunks->database, SQLITE_ERROR,
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
             "made for %!.3g. Merge into a table with a larger capacity, or with growth=off%s",
             after.rate, shape->rate,
@@ -327,7 +326,7 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
     uint8_t *bytes;
     char problem[BLOOM_PROBLEM_SIZE];
     if (!bloom_shape_same(&bloom_chunks_layer(chunks, 0)->shape, &filter->shape, problem))
-        return bloom_database_fail(bloom_chunks_database(chunks), SQLITE_ERROR,
+        return bloom_database_fail(chunks->database, SQLITE_ERROR,
                                    "the filter differs from the table's first layer (table and "
                                    "filter: %s). Add its keys with INSERT ... SELECT",
                                    problem);
@@ -338,7 +337,7 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
     if (code != SQLITE_OK)
         return code;
     /* After this, no chunk can be refused: all were read and judged, and new rows are permitted. */
-    code = bloom_database_prepare_writing(bloom_chunks_database(chunks));
+    code = bloom_database_prepare_writing(chunks->database);
     if (code == SQLITE_OK)
         code =
             merge_blocks(chunks, bytes + bloom_header_bytes(&shape), bloom_stored_payload(filter));
@@ -368,7 +367,7 @@ static int check_path(struct bloom_chunks *chunks, const struct bloom_place *chu
             return code;
         block = bloom_layer_chunk_start(before, parent.chunk + 1);
     }
-    return bloom_database_damaged(bloom_chunks_database(chunks),
+    return bloom_database_damaged(chunks->database,
                                   "layer %u has a chunk, but none of layer %u that leads to it is "
                                   "closed",
                                   chunk->index, chunk->index - 1);
@@ -381,7 +380,7 @@ static int check_chunk(void *argument, const struct bloom_place *place,
     if (head->ones != estimate.ones || head->keys > BLOOM_COUNT_MAXIMUM ||
         !bloom_keys_are_possible(&place->layer->shape, head->keys, estimate.ones))
         return bloom_database_damaged(
-            bloom_chunks_database(chunks),
+            chunks->database,
             "chunk %llu of layer %u counts %u bits and %u keys, but %llu bits are set",
             (sqlite3_uint64)place->chunk, place->index, head->ones, head->keys,
             (sqlite3_uint64)estimate.ones);

@@ -165,6 +165,7 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
         bloom_configuration_key_type(count - OPTIONS, arguments + OPTIONS);
     table->span = bloom_span_open(table->connection, arguments[1], arguments[2]);
     table->chunks.span = table->span;
+    table->chunks.database = table->span != NULL ? &table->span->database : NULL;
     int code = table->span != NULL ? SQLITE_OK : SQLITE_NOMEM;
     if (code == SQLITE_OK && create)
         code = bloom_database_page_bytes(database_of(table), &page_bytes);

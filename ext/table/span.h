@@ -88,8 +88,8 @@ struct bloom_writing {
     enum bloom_transaction transaction;
     bool was_dense;      /* the last changes were of more than 1.5 keys a row */
     uint64_t changes;    /* of keys, since that was judged */
-    bool has_changed; /* a row since the last savepoint, so that the table is locked */
-    bool is_alone;    /* no other statement writes, asked since the last savepoint */
+    bool has_changed;    /* a row since the last savepoint, so that the table is locked */
+    bool is_alone;       /* no other statement writes, asked since the last savepoint */
     int foreign_changes; /* of rows, by others, up to the last savepoint */
     int depth;           /* of the savepoint at which all was written; -1: when it began */
 };

@@ -296,6 +296,7 @@ static int verify(sqlite3 *connection) {
                                                         : NULL};
     int code = SQLITE_NOMEM;
     if (chunks.span != NULL) {
+        chunks.database = &chunks.span->database;
         code = bloom_chunks_start(&chunks, false);
         if (code == SQLITE_OK)
             code = bloom_maintain_verify(&chunks);
