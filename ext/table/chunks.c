@@ -25,6 +25,7 @@ enum {
 void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
     bloom_database_close_row(&chunks->reader, SQLITE_OK);
+    bloom_database_close_row(&chunks->row_0_reader, SQLITE_OK);
 }
 
 void bloom_chunks_finish(struct bloom_chunks *chunks) {
@@ -129,8 +130,8 @@ static int read_row_0(struct bloom_chunks *chunks, enum access access, sqlite3_b
     return code == SQLITE_OK ? code : bloom_database_close_row(handle, code);
 }
 
-/* Row 0 is of another table than before, or is read for the first time. */
-static int configure(struct bloom_chunks *chunks, const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
+int bloom_chunks_configure(struct bloom_chunks *chunks,
+                           const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
     struct bloom_database *database = chunks->database;
     struct bloom_configuration configuration;
     char problem[BLOOM_PROBLEM_SIZE];
@@ -148,29 +149,43 @@ static int configure(struct bloom_chunks *chunks, const uint8_t row[BLOOM_CONFIG
     if (buffer == NULL)
         return SQLITE_NOMEM;
     chunks->buffer = buffer;
+    memcpy(chunks->row_0, row, BLOOM_CONFIGURATION_BYTES);
     chunks->configuration = configuration;
     memset(chunks->layers, 0, sizeof chunks->layers);
     chunks->revision++;
     return SQLITE_OK;
 }
 
-/* A handle then moves on to the chunk. While it moves, SQLite may roll back, and nobody else must
- * close it then. */
+/* Reads row 0 for an operation. A handle for a change, or of a single query, moves on to the chunk.
+ * One of a query without memory stays at row 0, where reading it again is cheap. While a handle
+ * moves, SQLite may roll back, and nobody else must close it then. */
+static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row) {
+    const bool stays = !changes && !chunks->span->is_usable && chunks->cursors > 0;
+    sqlite3_blob **place = changes ? &chunks->writer
+                           : stays ? &chunks->row_0_reader
+                                   : &chunks->reader;
+    const enum access access =
+        changes ? TO_CHANGE : choose_access(chunks, BLOOM_CONFIGURATION_BYTES);
+    sqlite3_blob *handle = *place;
+    if (stays && access == BY_READER && handle != NULL &&
+        sqlite3_blob_read(handle, row, BLOOM_CONFIGURATION_BYTES, 0) == SQLITE_OK)
+        return SQLITE_OK;
+    *place = NULL;
+    const int code = read_row_0(chunks, access, &handle, row);
+    *place = handle;
+    return code;
+}
+
 int bloom_chunks_start(struct bloom_chunks *chunks, bool changes) {
     struct bloom_span *span = chunks->span;
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     int code = bloom_span_start(span);
     if (code != SQLITE_OK || span->knows_row_0)
         return code;
-    const enum access access =
-        changes ? TO_CHANGE : choose_access(chunks, BLOOM_CONFIGURATION_BYTES);
-    sqlite3_blob **place = changes ? &chunks->writer : &chunks->reader, *handle = *place;
-    *place = NULL;
-    code = read_row_0(chunks, access, &handle, row);
-    *place = handle;
+    code = refresh_row_0(chunks, changes, row);
     if (code == SQLITE_OK &&
         (chunks->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
-        code = configure(chunks, row);
+        code = bloom_chunks_configure(chunks, row);
     if (code != SQLITE_OK)
         return code;
     memcpy(chunks->row_0, row, sizeof row);

@@ -39,11 +39,12 @@ struct bloom_chunks {
     struct bloom_configuration configuration;        /* what row 0 says */
     struct bloom_rotation rotation;                  /* what it says in this operation */
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* without chunks: not computed yet */
-    sqlite3_blob *writer; /* at row 0, from the start of an operation to its first change */
-    sqlite3_blob *reader; /* NULL when it is not open */
-    unsigned reads;       /* since it was closed */
-    unsigned cursors;     /* of the table that are open */
-    uint8_t *buffer;      /* room for the longest row */
+    sqlite3_blob *writer;       /* at row 0, from the start of an operation to its first change */
+    sqlite3_blob *reader;       /* NULL when it is not open */
+    sqlite3_blob *row_0_reader; /* of a query without memory */
+    unsigned reads;             /* since it was closed */
+    unsigned cursors;           /* of the table that are open */
+    uint8_t *buffer;            /* room for the longest row */
 };
 
 static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_chunks *chunks) {
@@ -51,6 +52,10 @@ static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_
 }
 
 void bloom_chunks_close(struct bloom_chunks *chunks);
+
+/* Row 0 is that of a new table, of another one than before, or is read for the first time. */
+int bloom_chunks_configure(struct bloom_chunks *chunks,
+                           const uint8_t row[BLOOM_CONFIGURATION_BYTES]);
 
 /* Call first in each operation. Decides whether memory is usable, and reads row 0 unless it is
  * known. If that is of another table than before, the revision rises. With `changes`, a change of a

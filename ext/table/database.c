@@ -77,6 +77,7 @@ void bloom_database_close(struct bloom_database *database) {
 }
 
 int bloom_database_enter(struct bloom_database *database) {
+    database->is_checked = false;
     if (database->running == 0)
         return SQLITE_OK;
     return bloom_database_fail(database, SQLITE_LOCKED,
@@ -156,14 +157,17 @@ static int end_unless_bound(struct bloom_database *database, enum bloom_statemen
 }
 
 /* The rows of a view may have no end, and in another table an id may be no rowid. Anybody may
- * replace the table, so this is asked each time. */
+ * replace the table, so this is asked in each operation. */
 static int check_table(struct bloom_database *database) {
     const char *type = "";
     int is_primary = 0;
+    if (database->is_checked)
+        return SQLITE_OK;
     int code =
         sqlite3_table_column_metadata(database->connection, database->schema, database->data_name,
                                       "id", &type, NULL, NULL, &is_primary, NULL);
-    if (code == SQLITE_OK && is_primary && sqlite3_stricmp(type, "INTEGER") == 0)
+    database->is_checked = code == SQLITE_OK && is_primary && sqlite3_stricmp(type, "INTEGER") == 0;
+    if (database->is_checked)
         return code;
     if (code != SQLITE_OK && code != SQLITE_ERROR)
         return bloom_database_fail_sqlite(database, code);
@@ -249,7 +253,10 @@ static int refuse_ignored(struct bloom_database *database) {
                                database->data_name);
 }
 
+/* The authorizer may be another one than that which permitted the statement. */
 int bloom_database_prepare_writing(struct bloom_database *database) {
+    sqlite3_finalize(database->statements[BLOOM_WRITE_ROW]);
+    database->statements[BLOOM_WRITE_ROW] = NULL;
     const int code = prepare(database, BLOOM_WRITE_ROW);
     return code == SQLITE_OK ? refuse_ignored(database) : code;
 }

@@ -47,9 +47,10 @@ struct bloom_database {
     struct bloom_connection *owner;
     char *message; /* of the last error, from sqlite3_malloc; NULL: none */
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: not prepared yet */
-    unsigned running;                           /* statements */
-    int length_limit;                           /* of the connection, while one runs */
-    int changes;                                /* of rows, by statements */
+    bool is_checked;  /* the shadow table has the right form, since the operation began */
+    unsigned running; /* statements */
+    int length_limit; /* of the connection, while one runs */
+    int changes;      /* of rows, by statements */
 };
 
 /* Begins. Touches no database yet. Returns false when there is no memory; close in either case. */
@@ -81,8 +82,8 @@ char *bloom_database_message(struct bloom_database *database);
 /* Keeps the message of another object of the table. */
 void bloom_database_take_message(struct bloom_database *database, struct bloom_database *other);
 
-/* Returns SQLITE_LOCKED while a statement of this object runs. Every method that uses the shadow
- * table begins with it. */
+/* Begins an operation. Returns SQLITE_LOCKED while a statement of this object runs. Every method
+ * that uses the shadow table begins with it. */
 int bloom_database_enter(struct bloom_database *database);
 
 /* Create, drop and rename the shadow table. */

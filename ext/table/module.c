@@ -135,6 +135,9 @@ static int create_shadow_table(struct table *table,
     bloom_configuration_write(configuration, row);
     if (code == SQLITE_OK)
         code = bloom_database_write_row(database_of(table), 0, row, sizeof row);
+    if (code == SQLITE_OK)
+        code = bloom_chunks_configure(&table->chunks, row);
+    table->span->writing.revision = table->chunks.revision;
     return code;
 }
 
@@ -213,6 +216,12 @@ static int table_destroy(sqlite3_vtab *base) {
     return table_disconnect(base);
 }
 
+/* Begins an operation. After an error, too, bloom_chunks_finish must follow. */
+static int enter(struct table *table, bool changes) {
+    int code = bloom_database_enter(database_of(table));
+    return code == SQLITE_OK ? bloom_chunks_start(&table->chunks, changes) : code;
+}
+
 static int table_rename(sqlite3_vtab *base, const char *name) {
     struct table *table = table_of(base);
     if (is_column(name))
@@ -220,35 +229,37 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
                            "a filter table cannot be called '%s', because one of its columns is. "
                            "Choose another name",
                            name);
-    int code = bloom_database_enter(database_of(table));
-    if (code == SQLITE_OK)
+    int code = enter(table, false); /* so that a rollback is noticed */
+    bloom_chunks_finish(&table->chunks);
+    if (code == SQLITE_OK || (code & 0xff) == SQLITE_CORRUPT)
         code = bloom_span_write(table->span);
     if (code == SQLITE_OK)
         code = bloom_database_rename_table(database_of(table), name);
     if (code != SQLITE_OK)
         return report(table, code);
     bloom_chunks_close_reader(&table->chunks);
+    table->span->writing.revision = table->chunks.revision;
     return bloom_span_rename(table->span, name);
 }
 
-/* Begins an operation. After an error, too, bloom_chunks_finish must follow. */
-static int enter(struct table *table, bool changes) {
-    int code = bloom_database_enter(database_of(table));
-    return code == SQLITE_OK ? bloom_chunks_start(&table->chunks, changes) : code;
+/* Begins an operation of a statement for which the table had that revision, or 0 if it has not been
+ * read. When the table is gone or is another one now, the statement ends as one of an ordinary table
+ * does. */
+static int enter_again(struct table *table, unsigned revision, bool changes) {
+    const int code = enter(table, changes);
+    const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
+                         (code == SQLITE_OK && revision != table->chunks.revision);
+    if (revision == 0 || !is_gone)
+        return code;
+    sqlite3_free(bloom_database_message(database_of(table)));
+    return SQLITE_ABORT_ROLLBACK;
 }
 
-/* When the table that a cursor reads is gone or is another one now, it ends as a cursor of an
- * ordinary table does. */
 static int enter_cursor(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
-    const int code = enter(table, false);
-    const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
-                         (code == SQLITE_OK && cursor->revision != table->chunks.revision);
-    if (cursor->revision != 0 && is_gone) {
-        sqlite3_free(bloom_database_message(database_of(table)));
-        return SQLITE_ABORT_ROLLBACK;
-    }
-    cursor->revision = table->chunks.revision;
+    const int code = enter_again(table, cursor->revision, false);
+    if (code == SQLITE_OK)
+        cursor->revision = table->chunks.revision;
     return code;
 }
 
@@ -590,14 +601,14 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
 static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
                         sqlite3_int64 *rowid) {
     struct table *table = table_of(base);
-    const unsigned revision = table->chunks.revision;
+    struct bloom_writing *writing = &table->span->writing;
     /* SQLite goes on with a statement in which a function has rolled the transaction back, or the
      * table away. */
-    if (table->span->writing.transaction == BLOOM_OUTSIDE)
+    if (writing->transaction == BLOOM_OUTSIDE)
         return SQLITE_ABORT_ROLLBACK;
-    int code = enter(table, count == 1 || table->expects_change);
-    if (code == SQLITE_OK && revision != 0 && revision != table->chunks.revision)
-        code = SQLITE_ABORT_ROLLBACK;
+    int code = enter_again(table, writing->revision, count == 1 || table->expects_change);
+    if (code == SQLITE_OK)
+        writing->revision = table->chunks.revision;
     if (code != SQLITE_OK)
         report(table, code);
     else if (count == 1)

@@ -262,6 +262,7 @@ int bloom_span_write(struct bloom_span *span) {
                                    "the database was replaced in a transaction that had changed "
                                    "the table. Commit before you deserialize");
     span->references++;
+    span->database.is_checked = false; /* SQLite calls xSync and xSavepoint on their own */
     bloom_rows_sort_drafts(&span->rows);
     while (code == SQLITE_OK && span->rows.drafts != NULL) {
         code = write_draft(span, &handle);
@@ -288,6 +289,7 @@ static void begin_span(struct bloom_span *span, enum bloom_transaction transacti
     span->writing = (struct bloom_writing){.transaction = transaction,
                                            .was_dense = span->writing.was_dense,
                                            .foreign_changes = foreign_changes(span),
+                                           .revision = span->writing.revision,
                                            .depth = -1};
 }
 

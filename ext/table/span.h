@@ -91,6 +91,7 @@ struct bloom_writing {
     bool has_changed;    /* a row since the last savepoint, so that the table is locked */
     bool is_alone;       /* no other statement writes, asked since the last savepoint */
     int foreign_changes; /* of rows, by others, up to the last savepoint */
+    unsigned revision;   /* of the table, when it was last read in this one, or renamed; or 0 */
     int depth;           /* of the savepoint at which all was written; -1: when it began */
 };
 

@@ -29,19 +29,18 @@ static int run_inner(unsigned type, void *database, void *statement, void *text)
 }
 
 #define KEYS "SELECT json_extract(info, '$.layers[0].keys') FROM seen"
-#define HANGS                                                                                      \
-    "a trigger on the shadow table of a filter table uses a filter table. Drop the trigger"
+#define HANGS "seen: a trigger on seen_data uses the filter table. Drop the trigger"
 
+/* Other tables can be used. */
 static void no_table_is_used_within_its_own_statements(void) {
     static const struct {
-        const char *sql, *error;
+        const char *sql, *error; /* NULL: none */
     } INNER[] = {
-        {"SELECT 1 FROM seen WHERE key = 'a'", "seen: " HANGS},
-        {"SELECT info FROM other", "other: " HANGS},
-        {"INSERT INTO seen(key) VALUES ('b')", "seen: " HANGS},
-        {"INSERT INTO other(other) VALUES ('clear')", "other: " HANGS},
-        {"CREATE VIRTUAL TABLE third USING bloom(capacity=100)", "third: " HANGS},
-        {"ALTER TABLE other RENAME TO another", "other: " HANGS},
+        {"SELECT 1 FROM seen WHERE key = 'a'", HANGS},
+        {"INSERT INTO seen(key) VALUES ('b')", HANGS},
+        {"ALTER TABLE seen RENAME TO another", HANGS},
+        {"SELECT info FROM other", NULL},
+        {"INSERT INTO other(key) VALUES (1)", NULL},
         {"DROP TABLE other", "database table is locked"},
     };
     static const char *const OUTER[] = {
@@ -62,10 +61,11 @@ static void no_table_is_used_within_its_own_statements(void) {
             int code = sqlite3_exec(database, OUTER[j], NULL, NULL, NULL);
             sqlite3_trace_v2(database, 0, NULL, NULL);
             /* SQLite itself rolls back when what changes the schema fails. */
-            if (code != SQLITE_OK && (code != SQLITE_ABORT || i < 4))
+            if (code != SQLITE_OK && (code != SQLITE_ABORT || i < 2))
                 fail_msg("%s: result %d (%s)", OUTER[j], code, sqlite3_errmsg(database));
-            assert_int_equal(inner.code, SQLITE_LOCKED);
-            assert_string_equal(inner.error, INNER[i].error);
+            assert_int_equal(inner.code, INNER[i].error != NULL ? SQLITE_LOCKED : SQLITE_OK);
+            if (INNER[i].error != NULL)
+                assert_string_equal(inner.error, INNER[i].error);
             require_number(database, tables, "SELECT count(*) FROM sqlite_master");
             require_number(database, 1, "SELECT count(*) FROM other(1)");
             const int left = j == 1 && code == SQLITE_OK ? 0 : 1;

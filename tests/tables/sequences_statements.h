@@ -434,7 +434,7 @@ static const struct statement STATEMENTS[] = {
      "'hog', column1 FROM (VALUES &)",
      0},
     {"SCHEMA", RARE, run_plainly, "CREATE TABLE !.x(y); DROP TABLE !.x", NULL, 0},
-    {"QUERY_ONLY", RARE, run_query_only, NULL, NULL, 0},
+    {"QUERY_ONLY", RARE | OUTSIDE, run_query_only, NULL, NULL, 0},
     {"VACUUM", RARE | OUTSIDE | NO_CURSOR, run_plainly, "VACUUM !", NULL, 0},
     {"BACKUP", RARE | OUTSIDE | IDLE, run_backup, NULL, NULL, 0},
     {"RESTORE", RARE | OUTSIDE | NO_CURSOR | DEFINES, run_restore, NULL, NULL, 0},
