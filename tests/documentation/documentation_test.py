@@ -365,7 +365,7 @@ class Reference(WithExtension):
         self.connection.executescript(
             "CREATE VIRTUAL TABLE seen USING bloom;"
             "CREATE VIRTUAL TABLE ages USING bloom(generations=2, key=url, "
-            f"salt='{32 * '0'}')")
+            f"salt='{32 * '0'}'); INSERT INTO ages(ages, key) VALUES ('rotate', 7)")
         hidden = [name for name, in self.connection.execute(
             "SELECT name FROM pragma_table_xinfo('seen') WHERE hidden ORDER BY name")]
         self.assertEqual(sorted([*self.first_column("leaves out:"), "seen"]), hidden)
@@ -373,7 +373,7 @@ class Reference(WithExtension):
             "bloom_info(bloom_new(9))",
             "bloom_info(bloom_new(9, 0.1, 'key=url, salt=' || hex(zeroblob(16))))",
             "bloom_info(bloom_agg(1, NULL, 0.1, 'fuse'))", "info FROM seen", "info FROM ages"))
-        optional = ("key", "salted", "generations")
+        optional = ("key", "salted", "generations", "period")
         for heading, without, with_all in (("## Fields of bloom_info", plain, both),
                                            ("## Fields of info", table, ages)):
             self.assertEqual(self.first_column(heading), list(with_all))

@@ -243,11 +243,20 @@ class Tables(WithExtension):
         else:
             self.assertTrue(ours.add(key))
 
-    def fill(self, ours, keys):
+    def rotate(self, ours, number=None):
+        self.database.execute("SAVEPOINT before")
+        try:
+            self.database.execute("INSERT INTO seen(seen, key) VALUES ('rotate', ?)", (number,))
+        except sqlite3.OperationalError:
+            self.assertFalse(ours.rotate(number))
+        else:
+            self.assertTrue(ours.rotate(number))
+        self.database.execute("RELEASE before")
+
+    def fill(self, ours, keys, by_number=False):
         for number, key in enumerate(keys):
             if ours.ring > 1 and number % (len(keys) // 6) == len(keys) // 7:
-                self.database.execute("INSERT INTO seen(seen) VALUES ('rotate')")
-                ours.rotate()
+                self.rotate(ours, number if by_number else None)
             if ours.block == 256 and self.random.random() < 0.3:
                 other = keys[self.random.randrange(number + 1)]
                 self.database.execute("DELETE FROM seen WHERE key = ?", (other,))
@@ -282,6 +291,35 @@ class Tables(WithExtension):
             self.assertEqual(closed, {0, 1})
             self.assertGreater(max(ours.layers), 1)
             self.assertEqual(ours.layer(0).chunks > 1, "capacity=3," not in options)
+
+    def test_rotation_by_numbers(self):
+        for ring in (2, 3, 64):
+            self.pages_of(512)
+            self.make(f"capacity=30, generations={ring}")
+            ours, now, refused = self.ours(), self.random.randrange(-2**40, 2**40), 0
+            for key in range(400):
+                by = self.random.choice((0, 0, 1, 1, 2, ring - 1, ring, ring + 1, -1))
+                now += 2**63 - 2**41 if key == 390 else by  # by its size it counts as any other
+                if key == 200:  # the number of the newest generation ends
+                    ours.newest = 2**32 - 4
+                    ours.store_rotation()
+                    self.database.execute("UPDATE seen_data SET data = ? WHERE id = 0",
+                                          (ours.rows[0],))
+                elif key % 150 == 149:
+                    self.database.execute("INSERT INTO seen(seen) VALUES ('clear')")
+                    ours.clear()
+                elif by == 2 or key < 3:
+                    self.rotate(ours)
+                else:
+                    before = ours.rows[0]
+                    self.rotate(ours, now)
+                    refused += ours.period < now and before == ours.rows[0]
+                self.insert(ours, key)
+                self.database.commit()
+                self.assertEqual(ours.rows, self.rows(), (ring, key))
+            self.assertGreater(refused, 0)
+            self.assertEqual([key in ours for key in range(400)],
+                             [self.theirs(key) for key in range(400)])
 
     def test_layers_have_the_sizes_of_the_page(self):
         for _ in range(400):
@@ -329,13 +367,15 @@ class Tables(WithExtension):
         damage += [f"INSERT OR REPLACE INTO seen_data VALUES ({number}, x'00')"
                    for number in ("-5", "1 << 40", "(1 << 40) - 1", "9999", "(3 << 40) + 1",
                                   "300 << 40")]
-        for options in ("capacity=300, fpr=0.01", "capacity=150, generations=3",
-                        "capacity=20, growth=error, layout=counting"):
+        for options, by_number in (("capacity=300, fpr=0.01", False),
+                                   ("capacity=150, generations=3", False),
+                                   ("capacity=150, generations=3", True),
+                                   ("capacity=20, growth=error, layout=counting", False)):
             self.pages_of(512)
             self.make(options)
             keys = some_keys(self.random, 1200)
             ours = self.ours()
-            self.fill(ours, keys)
+            self.fill(ours, keys, by_number)
             self.assertEqual(ours.rows, self.rows())
             keys = keys[::60] + list(range(10**6, 10**6 + 10))
             self.damage_all(options, keys, damage)

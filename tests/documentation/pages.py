@@ -619,8 +619,8 @@ class Table:
         if not isinstance(row, bytes) or len(row) != 64:
             raise Refused(0)
         (magic, version, layout, hashing, self.rule, affinity, growth, self.ring, zero,
-         self.most_blocks, self.capacity, self.fpr, salt, self.newest, zeros) = struct.unpack(
-             "<4s8BIQd16sI12s", row)
+         self.most_blocks, self.capacity, self.fpr, salt, self.newest, self.period, mark,
+         zeros) = struct.unpack("<4s8BIQd16sIqB3s", row)
         self.block = {1: 64, 4: 256}.get(layout, 0)
         self.seed, self.hashing = salt, hashing
         if (magic != b"\x89BLT" or version != 1 or not self.block or hashing not in (1, 10)
@@ -629,9 +629,11 @@ class Table:
                 or not 1 <= self.most_blocks <= 65520 // self.block
                 or not 1 <= self.capacity <= 2**40 or not 0 < self.fpr < 1
                 or growth == 0 and self.fpr < 1e-6 * self.ring
-                or hashing == 1 and any(salt) or self.ring == 1 and self.newest
-                or zero or any(zeros)):
+                or hashing == 1 and any(salt) or self.ring == 1 and any(row[48:])
+                or mark > 1 or self.period and not mark or zero or any(zeros)):
             raise Refused(0)
+        if not mark:
+            self.period = None
         self.growth, self.affinity = ("on", "off", "error")[growth], self.AFFINITIES[affinity]
         self.layer(0)
 
@@ -743,8 +745,28 @@ class Table:
         keys -= any(not self.value(row, at, bit) for bit in bits)
         struct.pack_into("<4I", row, 0, ones, keys, 0, closed)
 
-    def rotate(self):
-        self.newest += 1
+    def rotate(self, number=None):
+        """Returns False when it is refused."""
+        if number is None:
+            by = 1
+        elif self.period is None:
+            by = 0
+        else:
+            by = min(max(number - self.period, 0), self.ring)
+        if number is None and self.period is not None or self.newest + by >= 2**32:
+            return False
+        if number is not None and (self.period is None or number > self.period):
+            self.period = number
+        self.newest += by
+        self.store_rotation()
+        return True
+
+    def clear(self):
+        self.rows = {0: self.rows[0]}
+        self.newest = 0
+        self.store_rotation()
+
+    def store_rotation(self):
         row = bytearray(self.rows[0])
-        struct.pack_into("<I", row, 48, self.newest)
+        struct.pack_into("<IqB", row, 48, self.newest, self.period or 0, self.period is not None)
         self.rows[0] = bytes(row)

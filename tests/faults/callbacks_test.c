@@ -129,6 +129,75 @@ static void denied_shadow_table(void) {
     }
 }
 
+/* Commands that change several rows: within a transaction nothing takes back what a part of one has
+ * done, so it does all or nothing. */
+static void commands_denied_amid_a_transaction(void) {
+    static const char *const SETUP =
+        "CREATE VIRTUAL TABLE seen USING bloom(capacity=20000, fpr=1e-6, growth=off%s);"
+        "INSERT INTO seen(key) " NUMBERS(
+            3) "SELECT x FROM n; %s;"
+               "CREATE TEMP TABLE given AS " NUMBERS(
+                   200) "SELECT bloom_agg(x, (SELECT bloom_pin(filter) "
+                        "FROM seen)) AS f FROM n;"
+                        "BEGIN; %s";
+    static const struct {
+        const char *options, *before, *command;
+        int denied; /* the one action that makes it fail */
+    } COMMANDS[] = {
+        {"", "SELECT 1", "INSERT INTO seen(seen, key) SELECT 'merge', f FROM given", SQLITE_INSERT},
+        {"", "SELECT 1", "INSERT INTO seen(seen) VALUES ('clear')", SQLITE_DELETE},
+        {", generations=2", "INSERT INTO seen(seen) VALUES ('rotate')",
+         "INSERT INTO seen(seen) VALUES ('clear')", SQLITE_DELETE},
+        {", generations=2", "INSERT INTO seen(seen) VALUES ('rotate')",
+         "INSERT INTO seen(seen) VALUES ('rotate')", 0},
+        {", generations=2", "INSERT INTO seen(seen, key) VALUES ('rotate', 20000)",
+         "INSERT INTO seen(seen, key) VALUES ('rotate', 20002)", 0},
+    };
+    /* The last one has changes wait in memory, also in chunks that are new. */
+    static const char *const CHANGES[] = {
+        "SELECT 1", "INSERT INTO seen(key) VALUES (201)",
+        "INSERT INTO seen(key) " NUMBERS(
+            300) "SELECT x FROM n WHERE x > 250;"
+                 "INSERT INTO seen(key) " NUMBERS(
+                     300) "SELECT x FROM n WHERE x BETWEEN 201 AND 250"};
+    static const int ACTIONS[] = {SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE};
+    static const char *const COUNT =
+        NUMBERS(300) "SELECT count(*) FROM n WHERE EXISTS (SELECT 1 FROM seen WHERE key = x)";
+    unsigned failed = 0;
+    for (size_t i = 0; i < COUNT_OF(COMMANDS) * COUNT_OF(CHANGES) * COUNT_OF(ACTIONS); i++) {
+        const size_t which = i / COUNT_OF(CHANGES) / COUNT_OF(ACTIONS);
+        const char *changes = CHANGES[i / COUNT_OF(ACTIONS) % COUNT_OF(CHANGES)];
+        const int action = ACTIONS[i % COUNT_OF(ACTIONS)];
+        const bool fails = action == COMMANDS[which].denied;
+        const struct refusal denial = {action, SQLITE_DENY, "seen_data"};
+        sqlite3_int64 counts[2]; /* when it is not run, and when all is permitted */
+        char *setup =
+            sqlite3_mprintf(SETUP, COMMANDS[which].options, COMMANDS[which].before, changes);
+        for (int runs = 0; runs < 2; runs++) {
+            sqlite3 *database = open_database(":memory:");
+            run(database, setup);
+            run(database, runs == 1 ? COMMANDS[which].command : "SELECT 1");
+            counts[runs] = number(database, COUNT);
+            close_database(database);
+        }
+        assert_int_not_equal(counts[0], counts[1]);
+        sqlite3 *database = open_database(":memory:");
+        run(database, setup);
+        const int code = try_refused(database, NULL, denial, COMMANDS[which].command);
+        if (code != (fails ? SQLITE_AUTH : SQLITE_OK))
+            fail_msg("%s; %s: result %d", changes, COMMANDS[which].command, code);
+        require_number(database, counts[!fails], COUNT);
+        run(database, "COMMIT");
+        require_number(database, counts[!fails], COUNT);
+        require_number(database, 1,
+                       "SELECT integrity_check = 'ok' FROM pragma_integrity_check LIMIT 1");
+        failed += fails;
+        close_database(database);
+        sqlite3_free(setup);
+    }
+    assert_int_equal(failed, 3 * COUNT_OF(CHANGES));
+}
+
 /* A table without a page size would have chunks of any size. */
 static void ignored_pragma(void) {
     const struct refusal ignored = {SQLITE_PRAGMA, SQLITE_IGNORE, NULL};
@@ -347,6 +416,8 @@ RUN_GROUP(
          "is at work",
          no_table_is_used_within_its_own_statements),
     TEST("What is denied on the shadow table is denied through the table", denied_shadow_table),
+    TEST("A command that is denied amid a transaction does all or nothing",
+         commands_denied_amid_a_transaction),
     TEST("An authorizer that ignores PRAGMA makes no table", ignored_pragma),
     TEST("A rollback amid a query ends no answers", rolled_back_amid_a_query),
     TEST("A DELETE takes a key out of the block as it is then", block_as_it_is_then),

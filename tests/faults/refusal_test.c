@@ -170,6 +170,10 @@ static const struct scenario CHANGES[] = {
     {"clear", GROWN ANEW, "INSERT INTO seen(seen) VALUES ('clear')", SHADOW_STATE},
     {"the first rotation", "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, generations=3)",
      "INSERT INTO seen(seen) VALUES ('rotate')", SHADOW_STATE},
+    {"a rotation by a number",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, generations=3);"
+     "INSERT INTO seen(seen, key) VALUES ('rotate', 7); INSERT INTO seen(key) VALUES ('a');" ANEW,
+     "INSERT INTO seen(seen, key) VALUES ('rotate', 9)", SHADOW_STATE},
     {"DROP", GROWN ANEW, "DROP TABLE seen", SHADOW_STATE},
     {"RENAME", GROWN ANEW, "ALTER TABLE seen RENAME TO other", SHADOW_STATE},
 };

@@ -163,7 +163,7 @@ static const void *row_that_counts(const struct bloom_span *span, const char *sc
     return bytes;
 }
 
-/* What CREATE has written; only the newest generation changes. */
+/* What CREATE has written; only the newest generation and the number of the period change. */
 static void read_row_0(struct raw *raw, const uint8_t *bytes) {
     const struct options *options = &raw->options;
     const struct key_type_properties *type = &TYPES[options->key];
@@ -180,10 +180,14 @@ static void read_row_0(struct raw *raw, const uint8_t *bytes) {
     bloom_store64(expected + 24, rate);
     bloom_store64(expected + 32, type->keying.salt[0]);
     bloom_store64(expected + 40, type->keying.salt[1]);
-    memcpy(expected + 48, bytes + 48, 4);
-    expect(memcmp(bytes, expected, sizeof expected) == 0, "row 0 is not what the options are");
     raw->newest = bloom_load32(bytes + 48);
-    expect(options->ages > 1 || raw->newest == 0, "a second generation");
+    raw->period = (int64_t)bloom_load64(bytes + 52);
+    raw->has_period = bytes[60] != 0;
+    bloom_store32(expected + 48, (uint32_t)raw->newest);
+    bloom_store64(expected + 52, raw->has_period ? (uint64_t)raw->period : 0);
+    expected[60] = raw->has_period;
+    expect(memcmp(bytes, expected, sizeof expected) == 0, "row 0 is not what the options are");
+    expect(options->ages > 1 || (raw->newest == 0 && !raw->has_period), "a second generation");
     raw->growth = (struct bloom_growth){.layout = options->counts ? &bloom_layout_counting
                                                                   : &bloom_layout_blocked,
                                         .keying = type->keying,
@@ -346,6 +350,16 @@ void raw_rotate(struct raw *raw) {
     raw->newest++;
 }
 
+void raw_rotate_to(struct raw *raw, int64_t period) {
+    if (raw->has_period && period <= raw->period)
+        return;
+    const uint64_t passed = raw->has_period ? (uint64_t)period - (uint64_t)raw->period : 0;
+    for (unsigned i = 0; i < raw->options.ages && i < passed; i++)
+        raw_rotate(raw);
+    raw->has_period = true;
+    raw->period = period;
+}
+
 /* ---- Comparing ---- */
 
 struct raw_size raw_size(const struct raw *raw) {
@@ -370,7 +384,8 @@ static bool same_layer(const struct raw_layer *a, const struct raw_layer *b, boo
 }
 
 bool raw_same(const struct raw *raw, const struct raw *other, bool estimated) {
-    if (raw->newest != other->newest || raw_size(raw).rows != raw_size(other).rows)
+    if (raw->newest != other->newest || raw->has_period != other->has_period ||
+        raw->period != other->period || raw_size(raw).rows != raw_size(other).rows)
         return false;
     for (unsigned age = 0; age < AGES_MOST; age++) {
         const struct raw_generation *a = &raw->generations[age], *b = &other->generations[age];

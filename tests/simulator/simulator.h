@@ -140,6 +140,7 @@ enum statement {
     MERGE,
     CLEAR,
     ROTATE,
+    ROTATE_TO,
     STATEMENTS
 };
 
@@ -251,6 +252,8 @@ struct raw {
     struct options options;
     struct bloom_growth growth;
     uint64_t newest;
+    bool has_period; /* the last number that 'rotate' was given */
+    int64_t period;
     struct raw_generation {
         unsigned layer_count;
         struct raw_layer layers[LAYERS_MOST];
@@ -279,11 +282,13 @@ struct raw_size {
 /* Whether a key is found, as a table must answer. */
 bool raw_has(const struct raw *raw, unsigned key);
 
-/* Add a key, as INSERT does (again) or INSERT OR IGNORE; delete one, if it is there; rotate. */
+/* Add a key, as INSERT does (again) or INSERT OR IGNORE; delete one, if it is there; rotate, and
+ * rotate with a number. */
 enum raw_added { RAW_NEW, RAW_KNOWN, RAW_FULL };
 enum raw_added raw_add(struct raw *raw, unsigned key, bool again);
 bool raw_remove(struct raw *raw, unsigned key);
 void raw_rotate(struct raw *raw);
+void raw_rotate_to(struct raw *raw, int64_t period);
 
 /* Whether two tables are the same, except what is stored of forgotten generations. estimated: only
  * their bits are compared. */
@@ -369,12 +374,12 @@ bool settle_view(struct connection *connection, unsigned schema);
 /* Each with its weight. */
 #define EACH_STEP(STEP)                                                                            \
     STEP(insert, 300), STEP(insert_many, 160), STEP(delete, 100), STEP(merge, 30),                 \
-        STEP(clear, 15), STEP(rotate, 50), STEP(query, 60), STEP(cursor, 20), STEP(begin, 120),    \
-        STEP(commit, 40), STEP(rollback, 40), STEP(savepoint, 100), STEP(release, 50),             \
-        STEP(rollback_to, 70), STEP(create, 25), STEP(drop, 15), STEP(rename, 20),                 \
-        STEP(tamper, 30), STEP(restore, 20), STEP(attach, 40), STEP(backup, 5), STEP(vacuum, 5),   \
-        STEP(reopen, 2), STEP(read_uncommitted, 10), STEP(stranger, 15), STEP(busy_close, 15),     \
-        STEP(query_only, 15), STEP(failed_attach, 15), STEP(serialize, 10)
+        STEP(clear, 15), STEP(rotate, 50), STEP(rotate_to, 30), STEP(query, 60), STEP(cursor, 20), \
+        STEP(begin, 120), STEP(commit, 40), STEP(rollback, 40), STEP(savepoint, 100),              \
+        STEP(release, 50), STEP(rollback_to, 70), STEP(create, 25), STEP(drop, 15),                \
+        STEP(rename, 20), STEP(tamper, 30), STEP(restore, 20), STEP(attach, 40), STEP(backup, 5),  \
+        STEP(vacuum, 5), STEP(reopen, 2), STEP(read_uncommitted, 10), STEP(stranger, 15),          \
+        STEP(busy_close, 15), STEP(query_only, 15), STEP(failed_attach, 15), STEP(serialize, 10)
 
 #define DECLARED(name, weight) step_##name(struct connection *connection)
 void EACH_STEP(DECLARED);

@@ -233,9 +233,26 @@ void step_rotate(struct connection *connection) {
     struct attempt attempt;
     if (!attempt_begin(&attempt, connection, ROTATE))
         return;
-    attempt.must_refuse = attempt.options.ages == 1;
+    attempt.must_refuse = attempt.options.ages == 1 || attempt.before.has_period;
     if (!attempt.must_refuse)
         raw_rotate(&attempt.after);
+    attempt_end(&attempt);
+}
+
+void step_rotate_to(struct connection *connection) {
+    struct attempt attempt;
+    if (!attempt_begin(&attempt, connection, ROTATE_TO))
+        return;
+    const int64_t passed = random_once_in(8) ? INT32_MAX : (int64_t)random_below(AGES_MOST + 2) - 2;
+    const int64_t period = attempt.before.period + (random_once_in(3) ? 0 : passed);
+    attempt.must_refuse = attempt.options.ages == 1;
+    if (!attempt.must_refuse)
+        raw_rotate_to(&attempt.after, period);
+    if (random_once_in(2))
+        sqlite3_bind_int64(attempt.statement, 1, period);
+    else
+        sqlite3_bind_double(attempt.statement, 1, (double)period);
+    note("%s: -- period %lld", connection->name, (long long)period);
     attempt_end(&attempt);
 }
 

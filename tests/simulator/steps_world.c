@@ -291,8 +291,8 @@ void step_query_only(struct connection *connection) {
 /* A guest makes some steps, and is gone. */
 static void visit(struct connection *guest) {
     static void (*const STEPS[])(struct connection *) = {
-        step_insert, step_insert_many, step_delete,      step_begin,   step_savepoint,
-        step_rotate, step_clear,       step_rollback_to, step_rollback};
+        step_insert, step_insert_many, step_delete, step_begin,       step_savepoint,
+        step_rotate, step_rotate_to,   step_clear,  step_rollback_to, step_rollback};
     for (unsigned i = 1 + random_below(12); i > 0; i--) {
         STEPS[random_below(sizeof STEPS / sizeof *STEPS)](guest);
         look(guest, 0, random_below(SLOTS), false);

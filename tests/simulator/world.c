@@ -89,6 +89,7 @@ static const char *const SQL[STATEMENTS] = {
     [MERGE] = "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)",
     [CLEAR] = "INSERT INTO %s.%s(%s) VALUES ('clear')",
     [ROTATE] = "INSERT INTO %s.%s(%s) VALUES ('rotate')",
+    [ROTATE_TO] = "INSERT INTO %s.%s(%s, key) VALUES ('rotate', ?1)",
 };
 
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,

@@ -297,6 +297,21 @@ class Drafts(CacheTest):
         rows(connection, "ROLLBACK")
         self.assertEqual(count_found(connection, 1, 2), 1)
 
+    @with_real_limits
+    def test_a_row_that_was_deleted_is_written_again_and_is_not_the_last_insert(self):
+        for end in ("COMMIT", "SAVEPOINT a"):
+            connection = self.make(f"{end}.db", page_size=512, capacity=2000)
+            rows(connection, "CREATE TABLE ordinary(x); BEGIN")
+            insert_numbers(connection, 1, 500)
+            insert_numbers(connection, 501, 1000)
+            chunks = value(connection, "SELECT count(*) FROM s_data")
+            rows(connection, "DELETE FROM s_data WHERE id > 0")
+            rows(connection, "INSERT INTO ordinary(rowid) VALUES (12345)")
+            rows(connection, end)
+            self.assertEqual(connection.last_insert_rowid(), 12345, end)
+            self.assertEqual(count_found(connection, 1, 1000), 1000)
+            self.assertEqual(value(connection, "SELECT count(*) FROM s_data"), chunks)
+
     def test_changes_of_hundreds_of_chunks_wait(self):
         connection = self.make(page_size=512, capacity=100_000)
         rows(connection, "BEGIN")
