@@ -299,8 +299,8 @@ static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *p
 }
 
 /* Copies the row of a place into memory, if there is room and it will probably be used again.
- * Otherwise copies what is used of it into the buffer: head and blocks of the place, and for a change
- * what is between them, too. */
+ * Otherwise copies what is used of it into the buffer: head and blocks of the place, and for a
+ * change what is between them, too. */
 static int copy_row(struct bloom_chunks *chunks, const struct reading *reading,
                     enum bloom_known known, enum access access, struct bloom_change *open) {
     struct bloom_span *span = chunks->span;

@@ -334,16 +334,17 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
     return code;
 }
 
-/* The outermost savepoint is watched, because savepoints within a changeset see only a part of it. A
- * statement that SQLite protects by a savepoint of its own counts its changes when it has ended, so
- * that they do not count here. */
+/* What a changeset writes is found when one of its savepoints is released. It may begin more of
+ * them meanwhile, so changes are counted from the outermost one on. A statement that SQLite protects by a
+ * savepoint of its own counts its changes when it has ended, so that they do not count here. */
 void bloom_span_release(struct bloom_span *span, int depth) {
+    const int changes = foreign_changes(span);
     span->writing.is_alone = span->writing.has_changed = false;
-    if (depth <= span->writing.watched) {
-        if (foreign_changes(span) != span->writing.foreign_changes)
-            drop_all_else(span);
+    if (changes != span->writing.foreign_changes)
+        drop_all_else(span);
+    span->writing.foreign_changes = changes;
+    if (depth <= span->writing.watched)
         span->writing.watched = INT_MAX;
-    }
     if (span->writing.depth >= depth)
         span->writing.depth = depth - 1;
 }

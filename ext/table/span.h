@@ -59,8 +59,8 @@
  *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
  *                finds the connection busy and it goes on       If it goes on, drafts are written
  *
- * Within another statement that writes there are no drafts: if that statement fails, SQLite does not
- * report it for the databases that only a function in it has written.
+ * Within another statement that writes there are no drafts: if that statement fails, SQLite does
+ * not report it for the databases that only a function in it has written.
  *
  * SQLite may have several objects of one table, for example when a cursor is open across a
  * rollback. They are twins. Before one of them is used, the others write their drafts and end their
