@@ -335,8 +335,9 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
 }
 
 /* What a changeset writes is found when one of its savepoints is released. It may begin more of
- * them meanwhile, so changes are counted from the outermost one on. A statement that SQLite protects by a
- * savepoint of its own counts its changes when it has ended, so that they do not count here. */
+ * them meanwhile, so changes are counted from the outermost one on. A statement that SQLite
+ * protects by a savepoint of its own counts its changes when it has ended, so that they do not
+ * count here. */
 void bloom_span_release(struct bloom_span *span, int depth) {
     const int changes = foreign_changes(span);
     span->writing.is_alone = span->writing.has_changed = false;
