@@ -367,7 +367,8 @@ class Drafts(CacheTest):
 class Changesets(CacheTest):
     @with_sessions
     def test_changesets_amid_a_transaction(self):
-        """They make and change chunks that memory knows, beside one that waits there."""
+        """They make and change chunks that memory knows, beside one that waits there. One begins a
+        savepoint of its own, and around the other is one, as REFERENCE.md advises."""
         connection, replica, scratch = (
             self.make(f"{name}.db", page_size=512, capacity=2000) for name in "abc")
 
@@ -383,13 +384,17 @@ class Changesets(CacheTest):
         self.assertGreater(min(len(mine), len(theirs)), 2)
         rows(connection, "BEGIN")
         insert(connection, *mine)
-        for count in (len(theirs) // 2, len(theirs)):
+        for count, flags, before, after in (
+                (len(theirs) // 2, 0, "SELECT 1", "SELECT 1"),
+                (len(theirs), apsw.SQLITE_CHANGESETAPPLY_NOSAVEPOINT, "SAVEPOINT a", "RELEASE a")):
             for _ in range(3):
                 count_found(connection, 1, 20)
             session = apsw.Session(replica, "main")
             session.attach()
             insert(replica, *theirs[:count])
-            apsw.Changeset.apply(session.changeset(), connection)
+            rows(connection, before)
+            apsw.Changeset.apply(session.changeset(), connection, flags=flags)
+            rows(connection, after)
             for _ in range(3):
                 self.assertEqual(count_found(connection, 1, 20), len(mine) + count)
         rows(connection, "COMMIT")
