@@ -22,13 +22,23 @@ sqlite_bloom.load(sqlalchemy.create_engine("sqlite://"))
 async def asynchronous(one: aiosqlite.Connection, two: AsyncConnection) -> None:
     await sqlite_bloom.load(one)
     await sqlite_bloom.load(two)
-filter: bytes = sqlite_bloom.build(["a", 1, None], 10, options="fuse")
+filter: sqlite_bloom.Filter = sqlite_bloom.build(["a", 1, None], 10, options="fuse")
 sqlite_bloom.build([b''], progress=print)
 added: int = sqlite_bloom.add_all(sqlite3.connect(path), 'seen', [1, 'a'])
 sqlite_bloom.build([object()])  # type: ignore[list-item]
 found: list[bool | None] = sqlite_bloom.check(filter, ["a", 1, None])
 frame = numpy.array([1])[sqlite_bloom.check(filter, numpy.array([1]))]
 sqlite_bloom.check("a", ["a"])  # type: ignore[call-overload]
+sqlite_bloom.check(bytes(filter), ["a"])
+sqlite3.connect(path).execute("SELECT ?", [filter])
+class Named(sqlite_bloom.Filter):
+    name: str
+named: Named = Named(10, fpr=0.1) | filter
+named.update(["a"], [1], progress=print)
+within: bool = "a" in named
+capacity: int | None = Named.build([1]).copy().capacity
+[] in named  # type: ignore[operator]
+named.add([])  # type: ignore[arg-type]
 """
 
 
@@ -44,6 +54,9 @@ class Programs(unittest.TestCase):
     def test_programs(self):
         self.python(TOP / "tests/packages/python_programs.py",
                     env={"FILTER": FILTER, "FILTER_MD5": FILTER_MD5})
+
+    def test_filters(self):
+        self.python(TOP / "tests/packages/filter_programs.py")
 
     def test_scrapy(self):
         self.python(TOP / "tests/packages/scrapy_programs.py")
