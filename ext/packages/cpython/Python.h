@@ -84,16 +84,16 @@ typedef struct {
 #define PyModuleDef_HEAD_INIT                                                                      \
     { {1, NULL}, NULL, 0, NULL }
 
+/* clang-format off */
 enum {
-    METH_VARARGS = 1, METH_NOARGS = 4, METH_O = 8, METH_CLASS = 16,
-    Py_bf_getbuffer = 1, Py_bf_releasebuffer = 2, Py_nb_and = 8, Py_nb_or = 31, Py_sq_contains = 41, Py_tp_alloc = 47,
-    Py_tp_dealloc = 52, Py_tp_free = 74, Py_tp_methods = 64, Py_tp_richcompare = 67,
+    METH_VARARGS = 1, METH_NOARGS = 4, METH_O = 8, METH_CLASS = 16, Py_bf_getbuffer = 1,
+    Py_bf_releasebuffer = 2, Py_nb_and = 8, Py_nb_or = 31, Py_sq_contains = 41, Py_tp_alloc =
+    47, Py_tp_dealloc = 52, Py_tp_free = 74, Py_tp_methods = 64, Py_tp_richcompare = 67,
     Py_mod_exec = 2, Py_EQ = 2, Py_NE = 3, PyBUF_WRITABLE = 1, PyBUF_FORMAT = 4, PyBUF_ND = 8,
-    PyBUF_STRIDES = 24, Py_TPFLAGS_DISALLOW_INSTANTIATION = 1 << 7, Py_TPFLAGS_BASETYPE = 1 << 10,
-    Py_TPFLAGS_DEFAULT = 1 << 18
+    PyBUF_STRIDES = 24, Py_TPFLAGS_DISALLOW_INSTANTIATION = 1 << 7, Py_TPFLAGS_BASETYPE = 1 <<
+    10, Py_TPFLAGS_DEFAULT = 0
 };
 
-/* clang-format off */
 /* The functions, F, and the objects, O. An import library for Windows is made of this list. */
 #define SQLITE_BLOOM_PYTHON(F, O) \
     F(PyObject *, PyBool_FromLong, (long v)) \
@@ -108,7 +108,8 @@ enum {
     F(PyObject *, PyErr_NoMemory, (void)) F(PyObject *, PyErr_Occurred, (void)) \
     F(void, PyErr_Restore, (PyObject *t, PyObject *v, PyObject *b)) \
     F(void, PyErr_SetString, (PyObject *e, const char *text)) \
-    F(void, PyEval_RestoreThread, (PyThreadState *t)) F(PyThreadState *, PyEval_SaveThread, (void)) \
+    F(void, PyEval_RestoreThread, (PyThreadState *t)) \
+    F(PyThreadState *, PyEval_SaveThread, (void)) \
     F(int, PyArg_ParseTuple, (PyObject *o, const char *format, ...)) \
     F(double, PyFloat_AsDouble, (PyObject *o)) F(PyObject *, PyIter_Next, (PyObject *o)) \
     F(PyObject *, PyList_GetItem, (PyObject *o, Py_ssize_t i)) \

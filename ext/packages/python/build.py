@@ -40,7 +40,7 @@ def compile_module(platform):
     more = ["-Wl,-undefined,dynamic_lookup"] if platform.os == "darwin" else ["-lm"]
     if platform.os == "win32":
         header = (release.PACKAGES / "cpython/Python.h").read_text()
-        names = re.findall(r"\b([FO])\([\w* ]+, (\w+)[,)]", header.partition("define SQLITE_BLOOM_PYTHON")[2])
+        names = re.findall(r"\b([FO])\([\w *]+, (\w+)[,)]", header)
         (folder / "python3.def").write_text("LIBRARY python3.dll\nEXPORTS\n" + "".join(
             f"{name}{' DATA' * (kind == 'O')}\n" for kind, name in names))
         zig("dlltool", "-m", "arm64" if platform.cpu == "arm64" else "i386:x86-64",

@@ -830,6 +830,8 @@ static PyObject *list_of_answers(PyObject *module, PyObject *answers) {
         Py_IncRef(value);
         PyList_SetItem(list, i, value);
     }
+    Py_DecRef(values[0]);
+    Py_DecRef(values[1]);
     return list;
 }
 

@@ -6,20 +6,19 @@ for their type, or as a stream of Arrow's C interface.
 
 import operator
 import sys
-import sysconfig
 
 from . import _columns
 
 try:
     if (sys.implementation.name != "cpython" or sys.version_info < (3, 10)
-            or sysconfig.get_config_var("Py_GIL_DISABLED")):
-        raise ImportError(f"this is {sys.implementation.name} {sys.version.split()[0]}"
-                          + " without a GIL" * bool(sysconfig.get_config_var("Py_GIL_DISABLED")))
+            or "free-threading" in sys.version):
+        raise ImportError(f"this is {sys.implementation.name} {sys.version.partition('(')[0]}")
     from . import _filter
 except ImportError as error:
     raise NotImplementedError(
-        f"sqlite_bloom.Filter, build and check need a wheel and CPython 3.10 or later with a GIL,"
-        f" but {error}. Make and check filters in SQL here: load and add_all work") from error
+        "sqlite_bloom.Filter, build and check need a wheel and CPython 3.10 or later with a GIL,"
+        f" but {str(error).strip()}. Make and check filters in SQL here: load and add_all work"
+    ) from error
 
 # By the letter of a buffer's type: our letters, by the bytes of a number.
 _LETTERS = {**dict.fromkeys("bhilqn", " cs i   l"), **dict.fromkeys("BHILQN", " CS I   L"),
@@ -271,6 +270,6 @@ class Filter(_filter.Filter):
 def check(filter, column):
     """Whether a filter, or its bytes, has each value of a column. See Filter.check."""
     if not _is_buffer(filter):
-        raise TypeError(f"sqlite_bloom.check: filter is a {type(filter).__qualname__}. Pass a filter"
-                        " or its bytes first, then the column")
+        raise TypeError(f"sqlite_bloom.check: filter is a {type(filter).__qualname__}. Pass a"
+                        " filter or its bytes first, then the column")
     return (filter if isinstance(filter, Filter) else Filter(filter)).check(column)
