@@ -25,7 +25,7 @@ export CC CFLAGS
 BENCH=tests/bench
 RESULTS=$BENCH/results
 BUILD=build/bench
-PEERS_OF_PYPI="rbloom fastbloom-rs adblock duckdb lmdb numpy"
+PEERS_OF_PYPI="rbloom fastbloom-rs adblock duckdb lmdb numpy polars"
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
 [ $# -gt 0 ] || set -- floor sql others scrapy table pages generations figures charts
@@ -82,6 +82,10 @@ for part; do
     others)
         need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
         $BUILD/venv/bin/pip install -q $PEERS_OF_PYPI
+        # The filter library is in the folders without SQLite.
+        $COMPILE -shared -Iext -Iext/packages/cpython -o $BUILD/_filter.abi3.so \
+            ext/packages/python/filter.c ext/sqlite-bloom-filter.c \
+            $(printf '%s\n' $OBJECTS | grep -v '/loadable/\(sqlite\|table\|extension\)') -lm
         {
             begin_page 'Filters beside what people use without them' others.py
             $ALONE $BUILD/venv/bin/python $BENCH/others.py "$LIBRARY" $BUILD $PEERS_OF_PYPI

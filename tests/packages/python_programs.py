@@ -388,7 +388,8 @@ class Check(Program):
         self.says("TypeError: sqlite_bloom.check: filter is a list. Pass a filter or its bytes"
                   " first, then the column", sqlite_bloom.check, ["a"], self.fuse)
         self.says("ValueError: sqlite_bloom.Filter: the data is not a filter: it has 1 byte and"
-                  " does not begin with 89424c4d. Import a filter of another system with bloom_import",
+                  " does not begin with 89424c4d. Import a filter of another system with"
+                  " bloom_import",
                   sqlite_bloom.check, b"x", [])
 
 

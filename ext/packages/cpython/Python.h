@@ -105,7 +105,7 @@ enum {
     F(int, PyErr_ExceptionMatches, (PyObject *e)) \
     F(void, PyErr_Fetch, (PyObject **t, PyObject **v, PyObject **b)) \
     F(PyObject *, PyErr_Format, (PyObject *e, const char *format, ...)) \
-    F(PyObject *, PyErr_NoMemory, (void)) F(PyObject *, PyErr_Occurred, (void)) \
+    F(PyObject *, PyErr_NoMemory, (void)) \
     F(void, PyErr_Restore, (PyObject *t, PyObject *v, PyObject *b)) \
     F(void, PyErr_SetString, (PyObject *e, const char *text)) \
     F(void, PyEval_RestoreThread, (PyThreadState *t)) \

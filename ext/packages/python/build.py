@@ -18,7 +18,8 @@ import release  # noqa: E402
 OUTPUT = release.BUILD / "python"
 WORK = release.BUILD / "work" / "python"
 AMALGAMATION = release.BUILD / "amalgamation"
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+FLAGS = [*platforms.FLAGS, "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror",
+         "-ffunction-sections", "-fdata-sections"]
 
 
 def hatch(target, folder, **environment):
@@ -37,7 +38,9 @@ def compile_module(platform):
     folder = WORK / platform.name
     folder.mkdir(parents=True)
     module = folder / ("_filter.pyd" if platform.os == "win32" else "_filter.abi3.so")
-    more = ["-Wl,-undefined,dynamic_lookup"] if platform.os == "darwin" else ["-lm"]
+    more = ["-lm", "-Wl,--gc-sections"]  # what a filter does not need stays out
+    if platform.os == "darwin":
+        more = ["-Wl,-undefined,dynamic_lookup", "-Wl,-dead_strip"]
     if platform.os == "win32":
         header = (release.PACKAGES / "cpython/Python.h").read_text()
         names = re.findall(r"\b([FO])\([\w *]+, (\w+)[,)]", header)
@@ -45,8 +48,8 @@ def compile_module(platform):
             f"{name}{' DATA' * (kind == 'O')}\n" for kind, name in names))
         zig("dlltool", "-m", "arm64" if platform.cpu == "arm64" else "i386:x86-64",
             "-d", folder / "python3.def", "-l", folder / "python3.lib")
-        more = [folder / "python3.lib"]
-    zig("cc", "-target", platform.target, *platforms.FLAGS, *WARNINGS, "-I", AMALGAMATION,
+        more = [folder / "python3.lib", "-Wl,--gc-sections"]
+    zig("cc", "-target", platform.target, *FLAGS, "-I", AMALGAMATION,
         "-isystem", release.PACKAGES / "cpython", release.PACKAGES / "python/filter.c",
         AMALGAMATION / "sqlite-bloom-filter.c", "-o", module, *more)
     return module
