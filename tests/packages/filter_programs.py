@@ -338,6 +338,55 @@ class Columns(Program):
                         self.assertEqual(len(Filter.build(["a"]).check(mapped)),
                                          self.sql("count(*) FROM bloom_lines(?)", text.encode()))
 
+    def test_columns_of_arrow_of_every_type(self):
+        """Whole and as slices, of pyarrow and of polars, beside the same values as objects."""
+        import polars
+        import pyarrow
+
+        generator = random.Random(3)
+        text = ["", "a", "\u00fc" * 5, "k" * 12, "k" * 13, "k" * 200, "\n"]
+        kinds = {
+            **{getattr(pyarrow, f"{sign}int{bits}")(): [0, 1, 2**(bits - 1) - 1, 77]
+               for sign in ("", "u") for bits in (8, 16, 32, 64)},
+            pyarrow.int64(): [-2**63, 2**63 - 1, 5, -1], pyarrow.bool_(): [True, False],
+            pyarrow.float32(): [1.5, float("nan"), 2.0], pyarrow.float64(): [0.1, 7.0, -0.0],
+            pyarrow.float16(): [1.5, 2.0], pyarrow.null(): [None],
+            **{kind: text for kind in (pyarrow.string(), pyarrow.large_string(),
+                                       pyarrow.string_view(),
+                                       pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
+                                       pyarrow.dictionary(pyarrow.uint32(),
+                                                          pyarrow.large_string()))},
+            **{kind: [item.encode() for item in text] for kind in (
+                pyarrow.binary(), pyarrow.large_binary(), pyarrow.binary_view())},
+            pyarrow.binary(2): [b"ab", b"\0\xff"]}
+        self.assertEqual(len(kinds), 22)
+        for kind, choices in kinds.items():
+            values = [generator.choice([*choices, None]) for _ in range(2000)]
+            whole = pyarrow.array(values, kind)
+            parts = [whole, whole[3:], whole[13:1501], whole[:0],
+                     pyarrow.chunked_array([whole[5:900], whole[1:1], whole[901:]], whole.type)]
+            if kind not in (pyarrow.string_view(), pyarrow.binary_view(), pyarrow.float16()):
+                series = polars.Series("s", whole)
+                parts += [series, series[7:], series[::3], series.append(series[9:])]
+            for part in parts:
+                objects = part.to_pylist() if hasattr(part, "to_pylist") else part.to_list()
+                self.assertGreaterEqual(len(objects), 0)
+                filter = Filter(3000, options="counting")
+                filter.update(objects[::2])
+                answers = filter.check(part)
+                answers = answers.to_pylist() if hasattr(answers, "to_pylist") else list(answers)
+                self.assertEqual(answers, filter.check(objects), kind)
+                one, two = Filter(3000, options="counting"), Filter(3000, options="counting")
+                one.update(part)
+                two.update(objects)
+                self.assertEqual(one, two, kind)
+        for wrong in (pyarrow.array([[1]]), pyarrow.array([{"a": 1}])):
+            self.assertRaises(TypeError, filter.check, wrong)
+        stream = pyarrow.chunked_array([["a"]]).__arrow_c_stream__()
+        given = type("Given", (), {"__arrow_c_stream__": lambda self: stream,
+                                   "__len__": lambda self: 1, "__iter__": lambda self: iter("a")})()
+        self.assertEqual(Filter.build(["a"]).check(given), [True])
+
     def test_keys_that_all_have_line_ends_are_refused(self):
         advice = ("each key ends in a line end, which would be part of it. Pass the open file"
                   " itself, or text.splitlines()")

@@ -660,6 +660,10 @@ static int read_arrow(struct work *work, PyObject *capsule) {
     struct column column, dictionary = {.kind = 'n'};
     if (stream == NULL)
         return -1;
+    if (stream->release == NULL) {
+        PyErr_Format(PyExc_ValueError, "%s: the stream of Arrow has been read", work->name);
+        return -1;
+    }
     int status = stream->get_schema(stream, &schema);
     if (status == 0) {
         read_format(&column, schema.format);
