@@ -54,9 +54,10 @@ def library_of(column):
 
 def objects(column):
     """The values of a column as objects of Python."""
-    if library_of(column) is None:
-        yield from column
-        return
+    return iter(column) if library_of(column) is None else _objects(column)
+
+
+def _objects(column):
     column = getattr(column, "array", column)  # of a Series or an Index of pandas
     for start in range(0, len(column), _SLICE):
         part = column[start:start + _SLICE]

@@ -123,12 +123,14 @@ class Feed:
             if batch is not None:
                 self._count(len(plain))
                 yield batch, None
-            for number, key in enumerate(part, number + 1):
+            alone = part if batch is None or len(plain) < len(part) else ()
+            for place, key in enumerate(alone, number + 1):
                 if (batch is None or type(key) is not self._kind) and not _is_missing(key):
-                    key = _plain(key, self.name, number)
+                    key = _plain(key, self.name, place)
                     length += len(key) if isinstance(key, (str, bytes)) else 8
                     self._count(1)
                     yield self._alone, key
+            number += len(part)
             size = max(1, min(_PIECE, _LENGTH * len(part) // length))
 
     def _count(self, keys):
