@@ -41,6 +41,9 @@ KEYS = ["", "a", "\u00fc", "x\0y", "a" * 1000, "\U0001f600", "http://evil.exampl
         float("inf"), 1e-300, True, None, float("nan")]
 
 
+CHANGED = "RuntimeError: sqlite_bloom.check: the column changed its size. Pass a copy of it"
+
+
 def connect():
     connection = sqlite3.connect(":memory:")
     sqlite_bloom.load(connection)
@@ -159,8 +162,9 @@ class AsASet(Program):
         self.says("TypeError: sqlite_bloom.Filter: a filter does not know how many keys it has. Its"
                   " count is an estimate, and len(bytes(f)) is its size", len, filter)
         for call in (iter, list, hash, lambda f: f | {1}, lambda f: f & [1], lambda f: f < f,
-                     lambda f: f - f, lambda f: f[0]):
-            self.assertRaises(TypeError, call, filter)
+                     lambda f: f - f, lambda f: f[0], lambda f: {1} | f, lambda f: 5 & f,
+                     lambda f: None | f, lambda f: f._update(bytes(8), "v", None, "name", None)):
+            self.assertRaises((TypeError, ValueError), call, filter)
         self.assertFalse(filter == {1})
         self.assertFalse(filter == bytes(filter))
         self.assertTrue(filter != None)  # noqa: E711
@@ -425,8 +429,7 @@ class Columns(Program):
             keys = ["a" * 1000, *(f"k{i}" for i in range(10)), None, *map(str, range(600))]
             keys[11] = index(lambda: act(keys))
             filter = Filter(1000)
-            self.says("RuntimeError: sqlite_bloom.check: column changed its size",
-                      filter.check, keys)
+            self.says(CHANGED, filter.check, keys)
             keys = ["a" * 1000, *(f"k{i}" for i in range(10)), None, *map(str, range(600))]
             keys[11] = index(lambda: act(keys))
             filter.update(itertools.islice(keys, 900) if "append" in str(act) else keys)
@@ -444,10 +447,11 @@ class Columns(Program):
                 return 5
 
         filter = Filter.build(range(9))
-        self.says("RuntimeError: sqlite_bloom.check: column changed its size", filter.check,
-                  Lies("q", [1]))
-        self.says("RuntimeError: sqlite_bloom.check: column changed its size", filter.check,
-                  Lies("q", range(9)))
+        self.says(CHANGED, filter.check, Lies("q", [1]))
+        self.says(CHANGED, filter.check, Lies("q", range(9)))
+        given = type("Given", (), {"__len__": lambda self: 1,
+                                   "__iter__": lambda self: itertools.chain("a", breaks())})()
+        self.says("KeyError: 'mine'", filter.check, given)
 
     def test_progress_and_interrupts(self):
         for keys in (range(250_000), array.array("i", range(250_000)), iter(range(250_000))):

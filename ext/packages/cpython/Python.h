@@ -30,7 +30,6 @@ struct _object {
     Py_ssize_t ob_refcnt;
     PyTypeObject *ob_type;
 };
-#define PyObject_HEAD PyObject ob_base;
 #define Py_TYPE(object) ((object)->ob_type)
 
 typedef struct {
@@ -105,7 +104,7 @@ enum {
     F(int, PyErr_ExceptionMatches, (PyObject *e)) \
     F(void, PyErr_Fetch, (PyObject **t, PyObject **v, PyObject **b)) \
     F(PyObject *, PyErr_Format, (PyObject *e, const char *format, ...)) \
-    F(PyObject *, PyErr_NoMemory, (void)) \
+    F(PyObject *, PyErr_NoMemory, (void)) F(PyObject *, PyErr_Occurred, (void)) \
     F(void, PyErr_Restore, (PyObject *t, PyObject *v, PyObject *b)) \
     F(void, PyErr_SetString, (PyObject *e, const char *text)) \
     F(void, PyEval_RestoreThread, (PyThreadState *t)) \

@@ -15,11 +15,11 @@
 enum { TOGETHER = 256, WITHOUT_GIL = 1 << 16, PROGRESS = 100000, MISSING = 2 };
 
 struct filter {
-    PyObject_HEAD struct sqlite_bloom_filter *filter;
-    PyObject
-        *owner; /* a memoryview of the bytes, which are read in place; NULL: they are its own */
+    PyObject ob_base;
+    struct sqlite_bloom_filter *filter;
+    PyObject *owner; /* a memoryview of the bytes, which are read in place; NULL: it owns them */
     struct sqlite_bloom_filter *before; /* of the owner, if it was in use when a change copied it */
-    size_t uses;                        /* memoryviews of the filter, and checks without the GIL */
+    size_t uses;                        /* memoryviews of the filter, and checks that run */
     PyThread_type_lock lock;            /* of the update that runs without the GIL */
     bool updating;
 };
@@ -54,6 +54,11 @@ static int raise_problem(const char *name, int status, const char *problem) {
         PyErr_NoMemory();
     else
         PyErr_Format(PyExc_ValueError, "%s: %s%s", name, first, text);
+    return -1;
+}
+
+static int raise_size(const char *name) {
+    PyErr_Format(PyExc_RuntimeError, "%s: the column changed its size. Pass a copy of it", name);
     return -1;
 }
 
@@ -318,7 +323,7 @@ static PyObject *filter_merged(PyObject *self, PyObject *other,
                                          const struct sqlite_bloom_memory *, char *)) {
     struct sqlite_bloom_filter *made;
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    if (!is_filter(other)) {
+    if (!is_filter(self) || !is_filter(other)) { /* Python asks for set() | filter, too */
         Py_IncRef(Py_NotImplemented);
         return Py_NotImplemented;
     }
@@ -477,7 +482,7 @@ static int read_objects(struct work *work, PyObject *source) {
 
 /* A column in the form of Arrow. kind: a letter of its formats for numbers (cCsSiIlLfg) and bits
  * (b), for bytes with offsets of 32 and 64 bits (u, U) and for nothing (n); and v for views of
- * bytes, ? for a byte that is true or false. */
+ * bytes. */
 struct column {
     char kind;
     bool text; /* the bytes are text */
@@ -492,8 +497,10 @@ struct column {
 static int column_key(const struct column *column, size_t row, struct sqlite_bloom_key *key) {
     const size_t i = column->offset + row;
     const void *data = column->kind != 'n' ? column->buffers[1] : NULL;
-    const int32_t *view = data;
-    int64_t whole = 0, start = 0, end = 0;
+    const int32_t *ends = data;
+    const int64_t *long_ends = data;
+    const char *bytes = NULL;
+    int64_t whole = 0, length = 0;
     if (data == NULL || (column->mask != NULL && column->mask[row] != 0) ||
         (column->valid != NULL && (column->valid[i / 8] >> i % 8 & 1) == 0))
         return 0;
@@ -510,37 +517,31 @@ static int column_key(const struct column *column, size_t row, struct sqlite_blo
         WHOLE('I', uint32_t)
         WHOLE('l', int64_t)
         WHOLE('L', uint64_t)
-        WHOLE('?', bool)
 #undef WHOLE
     case 'b':
         whole = ((const uint8_t *)data)[i / 8] >> i % 8 & 1;
         break;
     case 'f':
-        *key = sqlite_bloom_real_key((double)((const float *)data)[i]);
-        return key->value.real == key->value.real;
     case 'g':
-        *key = sqlite_bloom_real_key(((const double *)data)[i]);
+        *key = sqlite_bloom_real_key(column->kind == 'f' ? (double)((const float *)data)[i]
+                                                         : ((const double *)data)[i]);
         return key->value.real == key->value.real;
     case 'u':
-        start = ((const int32_t *)data)[i];
-        end = ((const int32_t *)data)[i + 1];
+        bytes = (const char *)column->buffers[2] + ends[i];
+        length = ends[i + 1] - ends[i];
         break;
     case 'U':
-        start = ((const int64_t *)data)[i];
-        end = ((const int64_t *)data)[i + 1];
+        bytes = (const char *)column->buffers[2] + long_ends[i];
+        length = long_ends[i + 1] - long_ends[i];
         break;
     default: /* The length, then the bytes, or their beginning, their buffer and their place. */
-        view += 4 * i;
-        *key = sqlite_bloom_bytes_key(view[0] <= 12
-                                          ? (const char *)(view + 1)
-                                          : (const char *)column->buffers[2 + view[2]] + view[3],
-                                      (size_t)view[0]);
-        key->type = column->text ? SQLITE_BLOOM_TEXT : SQLITE_BLOOM_BYTES;
-        return 1;
+        ends += 4 * i;
+        length = ends[0];
+        bytes = length <= 12 ? (const char *)(ends + 1)
+                             : (const char *)column->buffers[2 + ends[2]] + ends[3];
     }
-    if (column->kind == 'u' || column->kind == 'U') {
-        *key =
-            sqlite_bloom_bytes_key((const char *)column->buffers[2] + start, (size_t)(end - start));
+    if (column->kind == 'u' || column->kind == 'U' || column->kind == 'v') {
+        *key = sqlite_bloom_bytes_key(bytes, (size_t)length);
         key->type = column->text ? SQLITE_BLOOM_TEXT : SQLITE_BLOOM_BYTES;
         return 1;
     }
@@ -583,8 +584,7 @@ static int read_column(struct work *work, const struct column *column) {
         const size_t to = column->length - from < WITHOUT_GIL ? column->length : from + WITHOUT_GIL;
         const size_t done = work->done;
         if (work->answers != NULL && work->room - work->read < to - from) {
-            PyErr_Format(PyExc_RuntimeError, "%s: column changed its size", work->name);
-            return -1;
+            return raise_size(work->name);
         }
         if (changed != NULL) {
             if (filter_own(changed, work->name) != 0)
@@ -712,11 +712,15 @@ static int read_numbers(struct work *work, PyObject *source, const char *kind, P
     PyObject *kept = NULL, *kept_mask = NULL;
     struct column column = {.kind = kind[0], .buffers = buffers};
     size_t masks = 0;
+    if (kind[0] == 0 || strchr("cCsSiIlLfg", kind[0]) == NULL) {
+        PyErr_Format(PyExc_ValueError, "%s: kind is %s", work->name, kind);
+        return -1;
+    }
     int result = read_buffer(source, &kept, &buffers[1], &column.length);
     if (result == 0 && mask != Py_None)
         result = read_buffer(mask, &kept_mask, &missing, &masks);
     if (result == 0) {
-        column.length /= strchr("cC?", kind[0])   ? 1
+        column.length /= strchr("cC", kind[0])    ? 1
                          : strchr("sS", kind[0])  ? 2
                          : strchr("iIf", kind[0]) ? 4
                                                   : 8;
@@ -812,9 +816,10 @@ static PyObject *filter_check(PyObject *object, PyObject *arguments) {
     int result = read_source(&work, source, kind, mask);
     self->uses--;
     PyObject *more = result == 0 && kind == NULL ? value_at(source, work.read) : NULL;
-    if (result == 0 && (work.read != work.room || more != NULL)) {
-        PyErr_Format(PyExc_RuntimeError, "%s: column changed its size", work.name);
+    if (more == NULL && PyErr_Occurred() != NULL) {
         result = -1;
+    } else if (work.read != work.room || more != NULL) {
+        result = raise_size(work.name);
     }
     Py_DecRef(more);
     if (result == 0)

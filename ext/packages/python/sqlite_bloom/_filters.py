@@ -22,7 +22,7 @@ except ImportError as error:
 
 # By the letter of a buffer's type: our letters, by the bytes of a number.
 _LETTERS = {**dict.fromkeys("bhilqn", " cs i   l"), **dict.fromkeys("BHILQN", " CS I   L"),
-            "f": "    f", "d": "        g", "?": " ?"}
+            "f": "    f", "d": "        g", "?": " C"}
 
 
 def _numbers(view, mask=None):
