@@ -18,6 +18,7 @@ PAGES = [
     ("chunks.md", "filter tables before and after a redesign; file and WAL sizes; by hand"),
     ("scrapy.md", "Scrapy's dupefilter and queue, beside ours"),
     ("others.md", "lists, programs, scans and look-ups, beside what people use for them"),
+    ("python.md", "filters of Python programs, beside rbloom and fastbloom-rs"),
     ("billion.md", "a table of 10^9 keys: filling it, and its rate"),
     ("commit.md", "where the time of a committed INSERT goes; by hand"),
     ("generations.md", "a table that forgets by age"),
@@ -45,7 +46,8 @@ def main(results):
     rate, = (float(row["measured"]) for row in read_csv(results / "rate_by_fill.csv")
              if (row["layout"], row["filled"]) == ("blocked", "1.00"))
     # nanoseconds, by way: the tables of a page
-    others = {row[0]: row[1] for row in read_table(results / "others.md")}
+    others = {row[0]: row[1] for page in ("others.md", "python.md")
+              for row in read_table(results / page)}
     (_, size, index_size, _), = (row for row in read_table(results / "sql-3.40.1.md")
                                  if row[0] == "10,000,000" and len(row) == 4)
     build, scan = "Building, 10,000,000 URLs", "A scan against 10,000,000 URLs"

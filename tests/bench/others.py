@@ -24,8 +24,6 @@ import adblock
 import duckdb
 import fastbloom_rs
 import lmdb
-import numpy
-import polars
 import rbloom
 
 from report import table
@@ -80,18 +78,12 @@ def main(library, build, *packages):
     build = pathlib.Path(build, "others").resolve()
     shutil.rmtree(build, ignore_errors=True)
     shutil.copytree("ext/packages/python/sqlite_bloom", build / "sqlite_bloom")
-    for file in (library, build.parent / "_filter.abi3.so"):
-        shutil.copy(file, build / "sqlite_bloom")
+    shutil.copy(library, build / "sqlite_bloom")
     sys.path.insert(0, str(build))
     bloom = importlib.import_module("sqlite_bloom")
     print("- versions:", ", ".join(f"{name} {importlib.metadata.version(name)}"
                                    for name in packages), "and SQLite", sqlite3.sqlite_version)
     fresh = (str(build / str(number)) for number in itertools.count())
-
-    def bloom_of(keys):
-        made = bloom.Filter(KEYS)
-        made.update(keys)
-        return made
 
     def adblock_of(text):
         rules = adblock.FilterSet()
@@ -120,44 +112,6 @@ def main(library, build, *packages):
         return made.begin()
 
     urls = [url_of(i) for i in range(KEYS)]
-    known, numbers = bloom_of(urls), numpy.arange(KEYS)
-    rblooms, fastblooms, integers = rbloom_of(urls), fastbloom_of(urls), bloom.build(numbers)
-    mixed = [url_of(i if i % 2 == 0 else VISITS + i) for i in range(KEYS)]
-    column = polars.Series(mixed)
-
-    def add_each(add):
-        for url in urls:
-            add(url)
-
-    section("A filter in memory, from Python", KEYS, {
-        "`Filter(n)`, `update(urls)`": lambda: bloom_of(urls),
-        "rbloom, `update`": lambda: rbloom_of(urls),
-        "fastbloom-rs, `add_str_batch`": lambda: fastbloom_of(urls),
-        "`Filter.build(urls)`, which finds its size": lambda: bloom.build(urls)}, turns=9)
-    section("One URL a call, half of them known", KEYS, {
-        "`url in Filter`": lambda: sum(url in known for url in mixed),
-        "`url in` rbloom": lambda: sum(url in rblooms for url in mixed),
-        "fastbloom-rs, `contains_str`": lambda: sum(
-            fastblooms.contains_str(url) for url in mixed)}, turns=9, found=KEYS // 2)
-    section("A column at once, half of it known", KEYS, {
-        "`check` of a list": lambda: sum(known.check(mixed)),
-        "`check`, column of polars": lambda: known.check(column).sum(),
-        "`check`, whole numbers of numpy": lambda: integers.check(numbers).sum() // 2},
-        found=KEYS // 2)
-    section("Adding one URL a call", KEYS, {
-        "`add`": lambda: add_each(bloom.Filter(KEYS).add),
-        "rbloom, `add`": lambda: add_each(rbloom.Bloom(KEYS, 0.01).add),
-        "fastbloom-rs, `add_str`": lambda: add_each(
-            fastbloom_rs.FilterBuilder(KEYS, 0.01).build_bloom_filter().add_str)}, turns=9)
-    section("Keys of a Python program", KEYS, {
-        "`sqlite_bloom.build(urls)`": lambda: bloom.build(urls),
-        "`sqlite_bloom.build(range(n))`": lambda: bloom.build(range(KEYS)),
-        "`sqlite_bloom.build`, array of numpy": lambda: bloom.build(numpy.arange(KEYS)),
-        "`sqlite_bloom.add_all`, filter table": lambda: bloom.add_all(
-            database(FILTER.format(KEYS)), "t", urls),
-        "LMDB, `putmulti`": lambda: lmdb_of(urls),
-        "SQLite, `executemany`, WITHOUT ROWID": lambda: rows_of(ORDINARY, urls)})
-
     texts = {name: "".join(form.format(url.split("/")[2]) for url in urls)
              for name, form in FORMS.items()}
     (build / "hosts").write_text(texts["hosts"])
@@ -209,7 +163,6 @@ def main(library, build, *packages):
         return lambda: sum(bool(check(url)) for url in asked)
 
     section("One key a call, from Python", ASKED, {
-        "`Filter` in memory": each(known.__contains__),
         "filter table": each(lambda url: value(seen, ONE, url)),
         "`bloom_check` of a bound filter": each(
             lambda url: value(stored, "SELECT bloom_check(?, ?)", filter_, url)),

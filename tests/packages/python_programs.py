@@ -126,6 +126,17 @@ class Load(Program):
 
         asyncio.run(work())
 
+    def test_every_module_binds_a_filter(self):
+        filter = sqlite_bloom.build(["a"])
+        for name in ("sqlite3", "apsw", "pysqlite3", "sqlcipher3"):
+            module = importlib.import_module(name)
+            connection = (module.Connection if name == "apsw" else module.connect)(":memory:")
+            value, = connection.cursor().execute("SELECT ?", [filter]).fetchone()
+            self.assertEqual((value, sqlite_bloom.Filter(value)), (bytes(filter), filter))
+        with sqlalchemy.create_engine("sqlite://").connect() as connection:
+            self.assertEqual(connection.execute(sqlalchemy.text("SELECT :f"), {"f": filter})
+                             .scalar(), bytes(filter))
+
     def test_an_engine_reaches_pooled_connections(self):
         engine = sqlalchemy.create_engine("sqlite://")
         with engine.begin() as connection:
