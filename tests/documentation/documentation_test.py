@@ -499,6 +499,19 @@ class Figures(WithExtension):
         self.assertEqual(re.findall(r" ([\d,]+) ", self.said(r"\| way \| ns a row \|(.*?) - ")),
                          re.findall(r" ([\d,]+) ", measured))
 
+    def test_figures_of_the_python_package(self):
+        measured = dict(re.findall(r"^\| (.*?) \| ([\d,]+) \| [\d.]+ \|$",
+                                   page("tests/bench/results/python.md"), re.MULTILINE))
+        rows = re.findall(r"^\| [^|]*, `(\w+)` \| (\d+) \| (\d*) ?\| (\d*) ?\|$",
+                          page("ext/packages/python/README.md"), re.MULTILINE)
+        ways = {"update": ["`Filter(n)`, `update(urls)`", "rbloom, `update`",
+                           "fastbloom-rs, `add_str_batch`"],
+                "in": ["`url in Filter`", "`url in` rbloom", "fastbloom-rs, `contains_str`"],
+                "add": ["`add`", "rbloom, `add`", "fastbloom-rs, `add_str`"],
+                "check": ["`check` of a list", None, None]}
+        self.assertEqual(rows, [(name, *(measured.get(way, "") for way in ways[name]))
+                                for name in ways])
+
 
 if __name__ == "__main__":
     unittest.main()
