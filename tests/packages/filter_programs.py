@@ -495,9 +495,29 @@ class Threads(Program):
             (-key for key in part[:1000]) for part in parts)), 2_000_000)
         self.assertEqual(filter, wanted)
 
+    def test_an_addition_waits_for_an_update(self):
+        """All keys are in one block, which the update writes again and again."""
+        again, done = array.array("q", [0] * 60_000), threading.Event()
+
+        def work():
+            while not done.is_set():
+                filter.update(again)
+
+        for _ in range(20):
+            filter = Filter(10)
+            done.clear()
+            thread = threading.Thread(target=work)
+            thread.start()
+            for key in range(1, 40):
+                filter.add(key)
+                time.sleep(0.0001)
+            done.set()
+            thread.join()
+            self.assertEqual(filter.check(list(range(40))), [True] * 40)
+
     def test_others_run_while_a_buffer_is_read(self):
-        """A thread that waits for the GIL would get it after a second only, if nobody let it go."""
-        big, filter = array.array("q", range(1_000_000)), Filter(1_000_000)
+        """A thread that waits for the GIL gets it only if somebody lets it go."""
+        big, filter = array.array("q", range(60_000)), Filter(60_000)
         ticks, done, interval = [], threading.Event(), sys.getswitchinterval()
 
         def tick():
@@ -506,22 +526,23 @@ class Threads(Program):
                 time.sleep(0.0001)
 
         thread = threading.Thread(target=tick)
-        sys.setswitchinterval(1)
         thread.start()
+        sys.setswitchinterval(1000)
         try:
             for call in (filter.update, filter.check, Filter.build):
-                for _ in range(100):
+                for _ in range(5000):
                     begin = time.perf_counter()
                     call(big)
                     end = time.perf_counter()
-                    if sum(begin < moment < end for moment in ticks) > 3:
+                    if any(begin < moment < end for moment in ticks[-9:]):
                         break
+                    time.sleep(0.0001)
                 else:
                     self.fail(call)
         finally:
+            sys.setswitchinterval(interval)
             done.set()
             thread.join()
-            sys.setswitchinterval(interval)
 
 
 class Random(Program):

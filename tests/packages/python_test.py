@@ -62,6 +62,25 @@ class Programs(unittest.TestCase):
     def test_filters(self):
         self.python(TOP / "tests/packages/filter_programs.py")
 
+    @needs("gcc")
+    def test_filters_with_sanitizers(self):
+        folder = self.environment.folder / "sanitized"
+        (package,) = self.environment.folder.glob("lib/*/site-packages/sqlite_bloom")
+        shutil.copytree(package, folder / "sqlite_bloom")
+        run("gcc", "-std=c11", "-O1", "-g", "-w", "-fsanitize=address,undefined", "-shared",
+            "-fPIC", "-fvisibility=hidden", "-I", BUILD / "amalgamation",
+            "-I", TOP / "ext/packages/cpython", TOP / "ext/packages/python/filter.c",
+            BUILD / "amalgamation/sqlite-bloom-filter.c", "-lm",
+            "-o", folder / "sqlite_bloom/_filter.abi3.so")
+        libraries = [run("gcc", f"-print-file-name=lib{name}.so").strip()
+                     for name in ("asan", "ubsan")]
+        self.python(
+            TOP / "tests/packages/filter_programs.py", "AsInSql", "AsASet", "Bytes", "Columns",
+            "Random", env={
+                "PYTHONPATH": str(folder), "PYTHONMALLOC": "malloc", "OPERATIONS": "10000",
+                "LD_PRELOAD": " ".join(libraries), "UBSAN_OPTIONS": "halt_on_error=1",
+                "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"})
+
     def test_scrapy(self):
         self.python(TOP / "tests/packages/scrapy_programs.py")
 

@@ -20,8 +20,9 @@ struct filter {
     PyObject *owner; /* a memoryview of the bytes, which are read in place; NULL: it owns them */
     struct sqlite_bloom_filter *before; /* of the owner, if it was in use when a change copied it */
     size_t uses;                        /* memoryviews of the filter, and checks that run */
-    PyThread_type_lock lock;            /* of the update that runs without the GIL */
-    bool updating;
+    size_t updates;                     /* that run, or wait to run, without the GIL */
+    PyThread_type_lock lock;            /* held by whatever changes the filter while there are */
+    PyThread_type_lock turn;            /* held by whatever is next to have the lock */
 };
 
 /* What is done with the keys of a column, and how far it is. */
@@ -159,6 +160,8 @@ static void filter_release(PyObject *object) {
     sqlite_bloom_filter_close(self->before);
     if (self->lock != NULL)
         PyThread_free_lock(self->lock);
+    if (self->turn != NULL)
+        PyThread_free_lock(self->turn);
     Py_DecRef(self->owner);
     release(object);
     Py_DecRef((PyObject *)type);
@@ -203,16 +206,27 @@ static PyObject *filter_open(PyObject *type, PyObject *bytes) {
     return self;
 }
 
-/* Before a change: waits for the update of another thread, and makes the bytes its own. */
+/* Without the GIL. */
+static void filter_take_lock(struct filter *self) {
+    PyThread_acquire_lock(self->turn, 1);
+    PyThread_acquire_lock(self->lock, 1);
+    PyThread_release_lock(self->turn);
+}
+
+/* Before a change with the GIL. Returns whether the lock is to be released after it. */
+static bool filter_lock(struct filter *self) {
+    if (self->updates == 0)
+        return false;
+    PyThreadState *state = PyEval_SaveThread();
+    filter_take_lock(self);
+    PyEval_RestoreThread(state);
+    return true;
+}
+
+/* Before the first change: makes the bytes its own. */
 static int filter_own(struct filter *self, const char *name) {
     struct sqlite_bloom_filter *own;
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    while (self->updating) {
-        PyThreadState *state = PyEval_SaveThread();
-        PyThread_acquire_lock(self->lock, 1);
-        PyThread_release_lock(self->lock);
-        PyEval_RestoreThread(state);
-    }
     if (self->owner == NULL || self->before != NULL)
         return 0;
     int status = sqlite_bloom_filter_copy(&own, self->filter, NULL, problem);
@@ -251,7 +265,10 @@ static PyObject *filter_change(PyObject *object, PyObject *added, const char *na
     if (status > 0) {
         if (filter_own(self, name) != 0)
             return NULL;
+        bool locked = filter_lock(self);
         status = change(self->filter, key, problem);
+        if (locked)
+            PyThread_release_lock(self->lock);
         if (status != SQLITE_BLOOM_OK)
             raise_problem(name, status, problem);
     }
@@ -464,10 +481,11 @@ static int read_objects(struct work *work, PyObject *source) {
         /* As by a set, the keys before one that cannot be a key are added. */
         const size_t done = work->done;
         PyErr_Fetch(&type, &value, &trace);
-        if (work->filter != NULL && work->answers == NULL)
-            filter_own(work->to, work->name); /* waits; the bytes are its own since the start */
+        bool locked = work->filter != NULL && work->answers == NULL && filter_lock(work->to);
         if (type == NULL || work->answers == NULL)
             status = work_on(work, keys, places, count);
+        if (locked)
+            PyThread_release_lock(work->to->lock);
         work->read += read;
         for (size_t i = 0; i < read; i++)
             Py_DecRef(values[i]);
@@ -587,21 +605,20 @@ static int read_column(struct work *work, const struct column *column) {
             return raise_size(work->name);
         }
         if (changed != NULL) {
-            if (filter_own(changed, work->name) != 0)
-                return -1;
-            if (changed->lock == NULL && (changed->lock = PyThread_allocate_lock()) == NULL)
+            if ((changed->lock == NULL && (changed->lock = PyThread_allocate_lock()) == NULL) ||
+                (changed->turn == NULL && (changed->turn = PyThread_allocate_lock()) == NULL))
                 return raise_problem("", SQLITE_BLOOM_NO_MEMORY, "");
-            PyThread_acquire_lock(changed->lock, 1);
-            changed->updating = true;
-            work->filter = changed->filter;
+            changed->updates++;
         }
         PyThreadState *state = PyEval_SaveThread();
+        if (changed != NULL)
+            filter_take_lock(changed);
         int status = read_rows(work, column, from, to);
         if (changed != NULL)
             PyThread_release_lock(changed->lock);
         PyEval_RestoreThread(state);
         if (changed != NULL)
-            changed->updating = false;
+            changed->updates--;
         if (settle(work, status, done) != 0)
             return -1;
     }
