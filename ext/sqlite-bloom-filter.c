@@ -444,6 +444,11 @@ static int add_many(struct sqlite_bloom_filter *filter, const struct sqlite_bloo
         size_t waiting = 0;
         while (status == SQLITE_BLOOM_OK && done + waiting < count &&
                (waiting + 1) * layout->hash_words <= BLOOM_BUILDER_WORDS) {
+            const struct sqlite_bloom_key *key = &keys[done + waiting];
+            if (filter->plain_check != NULL && is_of_bytes(key)) { /* words_to_add, inline */
+                bloom_murmur3_bytes(key_bytes(key), key->length, words + waiting++);
+                continue;
+            }
             status = words_to_add(&filter->shape, &keys[done + waiting], &filter->memory,
                                   words + waiting * layout->hash_words, report);
             waiting += status == SQLITE_BLOOM_OK;
@@ -464,6 +469,12 @@ int sqlite_bloom_filter_add_many(struct sqlite_bloom_filter *filter,
 
 int sqlite_bloom_filter_add(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
                             char *problem) {
+    uint64_t words[2];
+    if (filter->plain_check != NULL && filter->writable != NULL && is_of_bytes(&key)) {
+        bloom_murmur3_bytes(key_bytes(&key), key.length, words);
+        filter->shape.layout->add(&filter->shape, writable_payload(filter), words, 1);
+        return SQLITE_BLOOM_OK;
+    }
     return add_many(filter, &key, 1, NULL, &(struct report){problem, __func__});
 }
 

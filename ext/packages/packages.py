@@ -110,7 +110,7 @@ PACKAGES = {
         "python",
         BINARIES,
         ("Python programs", "python_test.py Programs"),
-        ("sdist and files of Python", "python_test.py SourceDistribution Files"),
+        ("sdist and files of Python", "python_test.py SourceDistribution Files Versions"),
     ),
     "npm": Package(
         "npm",

@@ -56,7 +56,7 @@ $(PACKAGES)/binaries/built: $(AMALGAMATION) $(PACKAGE_TOOLS_READY) ext/packages/
 	$(PACKAGE_PYTHON) ext/packages/binaries/build.py
 	@touch $@
 
-$(PACKAGES)/python/built: $(PACKAGES)/binaries/built \
+$(PACKAGES)/python/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/cpython/*) \
     $(wildcard $(addprefix ext/packages/python/,*.* */*.* */*/*.*))
 	$(PACKAGE_PYTHON) ext/packages/python/build.py
 	@touch $@

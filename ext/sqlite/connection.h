@@ -28,11 +28,11 @@ uint64_t bloom_library_count(uint64_t before, uint64_t now);
 struct bloom_connection {
     sqlite3 *database;
     struct bloom_connection *next;
-    uint64_t references;     /* by functions, live pins and modules of tables */
-    uint64_t deaths;         /* of pins */
+    uint64_t references;       /* by functions, live pins, modules and objects of tables */
+    uint64_t deaths;           /* of pins */
     struct bloom_span *tables; /* objects of filter tables: see table/span.h */
     uint64_t table_bytes;      /* of their rows in memory */
-    bool loaded; /* everything is registered: see extension.c */
+    bool loaded;               /* everything is registered: see extension.c */
 };
 
 /* Finds the state of a connection, or makes it, and takes a reference. NULL: no memory. */

@@ -152,6 +152,7 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
     memcpy(chunks->row_0, row, BLOOM_CONFIGURATION_BYTES);
     chunks->configuration = configuration;
     memset(chunks->layers, 0, sizeof chunks->layers);
+    chunks->span->rotates = growth->generations > 1;
     chunks->revision++;
     return SQLITE_OK;
 }
@@ -298,8 +299,8 @@ static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *p
 }
 
 /* Copies the row of a place into memory, if there is room and it will probably be used again.
- * Otherwise copies what is used of it into the buffer: head and blocks of the place, and of a short
- * row what is between them, too, so that one call reads it. */
+ * Otherwise copies what is used of it into the buffer: head and blocks of the place, and for a
+ * change what is between them, too. */
 static int copy_row(struct bloom_chunks *chunks, const struct reading *reading,
                     enum bloom_known known, enum access access, struct bloom_change *open) {
     struct bloom_span *span = chunks->span;
@@ -314,7 +315,7 @@ static int copy_row(struct bloom_chunks *chunks, const struct reading *reading,
     int code;
     if (open->kept != NULL)
         code = read_bytes(reading, open->row, 0, row_bytes(place));
-    else if (access == TO_CHANGE) /* one call will write it, too */
+    else if (access == TO_CHANGE) /* by one call, as it will be written */
         code = read_bytes(reading, open->row, 0, end);
     else if ((code = read_bytes(reading, open->row, 0, BLOOM_CHUNK_HEAD_BYTES)) == SQLITE_OK)
         code = read_bytes(reading, open->row, place->offset, place->bytes);
@@ -405,6 +406,8 @@ static int open_row(struct bloom_chunks *chunks, struct bloom_change *change) {
     enum bloom_known known = find_row(chunks, &change->place, &kept);
     int code = SQLITE_OK;
     const bool may_draft = bloom_span_may_draft(chunks->span);
+    if (known == BLOOM_ABSENT)
+        return SQLITE_OK;
     if (known == BLOOM_KEPT && kept->is_draft && !may_draft) {
         /* Another statement that writes has begun since. All drafts are written, so that a part of
          * them is never written later than this row. */
@@ -522,24 +525,24 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
 }
 
 /* In a damaged file the ids may go round in circles, so they must rise. */
-static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 end,
+static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 last,
                 bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
     int code = bloom_span_write(chunks->span);
     if (code == SQLITE_OK)
         code =
-            bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
+            bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, last, &statement, &row);
     if (code != SQLITE_OK)
         return code;
-    for (sqlite3_int64 least = first; row && code == SQLITE_OK;
+    for (sqlite3_int64 next = first; row && code == SQLITE_OK;
          row = sqlite3_step(statement) == SQLITE_ROW) {
         const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
-        if (id < least)
+        if (id < next)
             code = bloom_database_damaged(chunks->database, "row %lld is out of order", id);
         else if (id != 0)
             code = visit_row(chunks, statement, visit, argument);
-        least = id + 1;
+        next = id < INT64_MAX ? id + 1 : id;
     }
     return bloom_database_end(chunks->database, BLOOM_WALK_ROWS, code);
 }
@@ -551,5 +554,5 @@ int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, voi
 int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, unsigned first,
                          bloom_chunk_visit *visit, void *argument) {
     return walk(chunks, first_id(layer_number(chunks, generation, first)),
-                first_id(layer_number(chunks, generation, SLOT_LAYERS)), visit, argument);
+                first_id(layer_number(chunks, generation, SLOT_LAYERS)) - 1, visit, argument);
 }

@@ -14,8 +14,8 @@ enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512 };
 /* Of schema and shadow table. By rowid, as a BLOB handle finds a row. */
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
     [BLOOM_READ_ROW] = "SELECT data FROM \"%w\".\"%w\" WHERE rowid = ?1",
-    [BLOOM_WALK_ROWS] = ("SELECT rowid, data FROM \"%w\".\"%w\" WHERE rowid >= ?1 AND "
-                         "rowid < ?2 ORDER BY rowid"),
+    [BLOOM_WALK_ROWS] = ("SELECT rowid, data FROM \"%w\".\"%w\" WHERE rowid BETWEEN ?1 "
+                         "AND ?2 ORDER BY rowid"),
     [BLOOM_WRITE_ROW] = "REPLACE INTO \"%w\".\"%w\"(rowid, data) VALUES (?1, ?2)",
     [BLOOM_DELETE_ROWS] = "DELETE FROM \"%w\".\"%w\" WHERE rowid <> ?1",
 };

@@ -29,7 +29,7 @@
 
 enum bloom_statement {
     BLOOM_READ_ROW,    /* by its id */
-    BLOOM_WALK_ROWS,   /* all, in the order of their ids, from one id to before another */
+    BLOOM_WALK_ROWS,   /* all, in the order of their ids, from one id to another */
     BLOOM_WRITE_ROW,   /* by its id, which may exist */
     BLOOM_DELETE_ROWS, /* all but row 0 */
     BLOOM_STATEMENTS
@@ -83,7 +83,7 @@ char *bloom_database_message(struct bloom_database *database);
 void bloom_database_take_message(struct bloom_database *database, struct bloom_database *other);
 
 /* Begins an operation. Returns SQLITE_LOCKED while a statement of this object runs. Every method
- * that uses the shadow table begins with it. */
+ * that reads or changes the table begins with it. */
 int bloom_database_enter(struct bloom_database *database);
 
 /* Create, drop and rename the shadow table. */

@@ -1,7 +1,7 @@
 /* The keys of a filter table: looked up, added and removed. `words` are the words of a key's hash.
  *
  * Everything goes along the path of a key: from layer 0 on, to the next layer as long as the chunk
- * is closed. Because a closed chunk never gets a new bit, a key never changes its place, and a
+ * is closed. Because a closed chunk never gets a new key, a key never changes its place, and a
  * DELETE finds exactly the chunk that an INSERT counted it in. There is no shortcut to the newest
  * layer: a DELETE that took one would remove other keys.
  *

@@ -14,7 +14,9 @@
 int bloom_maintain_clear(struct bloom_chunks *chunks) {
     struct bloom_rotation rotation = chunks->rotation;
     rotation.newest = 0;
-    int code = bloom_database_delete_rows(chunks->database);
+    int code = bloom_span_write(chunks->span); /* which a trigger could write later otherwise */
+    if (code == SQLITE_OK)
+        code = bloom_database_delete_rows(chunks->database);
     if (code != SQLITE_OK)
         return code;
     bloom_span_end(chunks->span);

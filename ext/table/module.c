@@ -35,9 +35,6 @@ enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_COUNT, PLAN_ARGUMENTS, 
 
 struct table {
     sqlite3_vtab base; /* first: SQLite sees only this */
-    /* A reference: SQLite releases what belongs to a module before the last table is disconnected
-     * when another module takes its name (3.40), which a second load of the extension does. */
-    struct bloom_connection *connection;
     struct bloom_span *span;
     struct bloom_chunks chunks;
     bool expects_change; /* see bloom_keys_add */
@@ -142,13 +139,12 @@ static int create_shadow_table(struct table *table,
 }
 
 static void free_table(struct table *table) {
+    struct bloom_span *span = table->span;
     bloom_chunks_close(&table->chunks);
-    if (table->span != NULL)
-        bloom_span_close(table->span);
-    bloom_connection_close(table->connection);
     cursor_free(table->spare);
     sqlite3_free(table->base.zErrMsg); /* none is taken from a failed xDestroy */
     sqlite3_free(table);
+    bloom_span_close(span); /* after it, SQLite must not be called */
 }
 
 /* Connecting reads nothing, because it happens while a statement is prepared, before SQLite holds a
@@ -159,34 +155,35 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     enum { OPTIONS = 3 }; /* after module, schema and table */
     struct bloom_configuration configuration;
     uint32_t page_bytes;
-    struct table *table = sqlite3_malloc(sizeof *table);
-    if (table == NULL)
-        return SQLITE_NOMEM;
-    memset(table, 0, sizeof *table);
-    table->connection = bloom_connection_keep(data);
+    int code = SQLITE_OK;
     const enum bloom_key_type key_type =
         bloom_configuration_key_type(count - OPTIONS, arguments + OPTIONS);
-    table->span = bloom_span_open(table->connection, arguments[1], arguments[2]);
-    table->chunks.span = table->span;
-    table->chunks.database = table->span != NULL ? &table->span->database : NULL;
-    int code = table->span != NULL ? SQLITE_OK : SQLITE_NOMEM;
-    if (code == SQLITE_OK && create)
-        code = bloom_database_page_bytes(database_of(table), &page_bytes);
+    struct bloom_span *span = bloom_span_open(data, arguments[1], arguments[2]);
+    if (span == NULL)
+        return SQLITE_NOMEM;
+    struct table *table = sqlite3_malloc(sizeof *table);
+    if (table == NULL) {
+        bloom_span_close(span);
+        return SQLITE_NOMEM;
+    }
+    *table = (struct table){.span = span, .chunks = {.span = span, .database = &span->database}};
+    if (create)
+        code = bloom_database_page_bytes(&span->database, &page_bytes);
     if (code == SQLITE_OK && create)
         code = bloom_configuration_of_text(connection, count - OPTIONS, arguments + OPTIONS,
                                            page_bytes, &configuration, error);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], key_type, error);
     if (code == SQLITE_OK && create) {
-        bloom_span_create(table->span);
+        bloom_span_create(span);
         code = create_shadow_table(table, &configuration);
     }
     if (code == SQLITE_OK) {
         *result = &table->base;
         return code;
     }
-    if (*error == NULL && table->span != NULL)
-        *error = bloom_database_message(database_of(table));
+    if (*error == NULL)
+        *error = bloom_database_message(&span->database);
     free_table(table);
     return code;
 }

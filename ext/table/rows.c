@@ -75,7 +75,7 @@ static bool has_slot(struct bloom_row_memory *rows) {
     const size_t count = rows->slot_count > 0 ? 2 * rows->slot_count : BLOOM_ROW_SLOTS;
     const uint64_t bytes = count * sizeof(struct bloom_slot);
     if (rows->slot_count > 0 && bytes > rows->limit / SLOT_SHARE)
-        return false;
+        rows->is_full = true;
     struct bloom_slot *slots = has_room(rows, bytes) ? sqlite3_malloc64(bytes) : NULL;
     if (slots == NULL)
         return false;

@@ -1,6 +1,7 @@
 /* Only writing drafts, and asking for cache_size at the start of an operation, run SQL. */
 #include "table/span.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Objects */
@@ -51,16 +52,19 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
         return NULL;
     }
     enlist(span);
+    bloom_connection_keep(connection);
     return span;
 }
 
 void bloom_span_close(struct bloom_span *span) {
     if (--span->references > 0)
         return;
+    struct bloom_connection *connection = span->database.owner;
     unlist(span);
     bloom_span_end(span);
     bloom_database_close(&span->database);
     sqlite3_free(span);
+    bloom_connection_close(connection);
 }
 
 int bloom_span_rename(struct bloom_span *span, const char *name) {
@@ -95,7 +99,7 @@ static void drop_rows(struct bloom_span *span) {
 /* Judges the changes since this was done last, because those to come will be alike. */
 static void judge_density(struct bloom_span *span) {
     struct bloom_writing *writing = &span->writing;
-    if (writing->changes > 0)
+    if (writing->changes > 0 && span->rows.used > 0)
         writing->was_dense = 2 * writing->changes > 3 * span->rows.used;
     writing->changes = 0;
 }
@@ -106,9 +110,11 @@ void bloom_span_end(struct bloom_span *span) {
     span->knows_row_0 = span->has_asked = false;
 }
 
-static void drop_clean(struct bloom_span *span) {
+/* Others have changed rows. Drafts stay, and row 0 does if it cannot rotate. */
+static void drop_all_else(struct bloom_span *span) {
     judge_density(span);
     bloom_rows_drop_clean(&span->rows);
+    span->knows_row_0 = span->knows_row_0 && !span->rotates;
 }
 
 /* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
@@ -201,10 +207,12 @@ static void continue_outside(struct bloom_span *span) {
 
 int bloom_span_start(struct bloom_span *span) {
     const enum bloom_transaction transaction = span->writing.transaction;
-    const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
+    int code = span->has_twins ? write_twins(span) : SQLITE_OK;
     span->is_usable =
         BLOOM_CACHE_BYTES > 0 && !span->is_memory_file &&
         (transaction == BLOOM_BEGUN || (transaction == BLOOM_OUTSIDE && !is_writing(span)));
+    if (!span->is_usable && code == SQLITE_OK)
+        code = bloom_span_write(span); /* an error, if there are drafts at all */
     if (!span->is_usable)
         bloom_span_end(span);
     else if (transaction == BLOOM_OUTSIDE)
@@ -287,9 +295,9 @@ static void begin_span(struct bloom_span *span, enum bloom_transaction transacti
     bloom_span_ask_file(span);
     span->writing = (struct bloom_writing){.transaction = transaction,
                                            .was_dense = span->writing.was_dense,
-                                           .foreign_changes = foreign_changes(span),
                                            .revision = span->writing.revision,
-                                           .depth = -1};
+                                           .depth = -1,
+                                           .watched = INT_MAX};
 }
 
 void bloom_span_create(struct bloom_span *span) {
@@ -319,25 +327,33 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
             if (each->writing.depth >= depth)
                 each->writing.depth = depth - 1;
     }
-    span->writing.foreign_changes = foreign_changes(span);
+    if (depth <= span->writing.watched) {
+        span->writing.watched = depth;
+        span->writing.foreign_changes = foreign_changes(span);
+    }
     return code;
 }
 
-/* A statement that SQLite protects by a savepoint of its own counts its changes when it has ended,
- * so that they do not count here. */
+/* What a changeset writes is found when one of its savepoints is released. It may begin more of
+ * them meanwhile, so changes are counted from the outermost one on. A statement that SQLite
+ * protects by a savepoint of its own counts its changes when it has ended, so that they do not
+ * count here. */
 void bloom_span_release(struct bloom_span *span, int depth) {
     const int changes = foreign_changes(span);
     span->writing.is_alone = span->writing.has_changed = false;
     if (changes != span->writing.foreign_changes)
-        drop_clean(span);
+        drop_all_else(span);
     span->writing.foreign_changes = changes;
+    if (depth <= span->writing.watched)
+        span->writing.watched = INT_MAX;
     if (span->writing.depth >= depth)
         span->writing.depth = depth - 1;
 }
 
 void bloom_span_rollback_to(struct bloom_span *span, int depth) {
+    span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
-        drop_clean(span);
+        drop_all_else(span);
         span->knows_row_0 = false;
     } else {
         bloom_span_end(span);

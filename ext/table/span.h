@@ -14,8 +14,8 @@
  * table this is, and nothing else does. There is no span, so that row 0 and chunks are read in each
  * operation,
  *
- *   - in a write transaction that has not begun for this object; before SQLite 3.34, which does not
- *     report what is written, in any transaction;
+ *   - in a write transaction that has not begun for this object, or, before SQLite 3.34, which
+ *     does not report whether one writes, in any transaction that has not;
  *   - in the transaction that made the table, until the first savepoint, because SQLite does not
  *     report a rollback to an older savepoint until then;
  *   - in a memdb file. sqlite3_deserialize may put another one in its place, whose version begins
@@ -26,10 +26,12 @@
  *   known    the row is                     its chunk is read        its chunk is changed
  *   ------------------------------------------------------------------------------------------
  *   unknown  in the database, or nowhere    seen, or absent          written, and then seen
- *   seen     in the database                clean                    written, and then clean
+ *   seen     in the database                clean                    as if it were clean
  *   absent   nowhere: it counts as zeros    stays absent             a new row, and then seen
  *   clean    equal in both                  taken from memory        written, or a draft
- *   draft    newer in memory                taken from memory        stays a draft
+ *   draft    newer in memory                taken from memory        stays a draft, unless another
+ *                                                                    statement writes: then all
+ *                                                                    drafts are written first
  *
  * When memory is full, what is unknown or seen stays so. When drafts are written, they are clean.
  * When the span ends, everything is unknown. After a dense transaction an unknown row is kept at
@@ -57,8 +59,8 @@
  *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
  *                finds the connection busy and it goes on       If it goes on, drafts are written
  *
- * Within another statement that writes there are no drafts: if that statement fails, SQLite rolls
- * back only the databases that it writes itself, and reports nothing of a function in it.
+ * Within another statement that writes there are no drafts: if that statement fails, SQLite does
+ * not report it for the databases that only a function in it has written.
  *
  * SQLite may have several objects of one table, for example when a cursor is open across a
  * rollback. They are twins. Before one of them is used, the others write their drafts and end their
@@ -83,14 +85,15 @@ enum bloom_transaction {
     BLOOM_BEGUN    /* one of which SQLite reports every rollback */
 };
 
-/* What is known of the write transaction. Outside, only was_dense counts. */
+/* What is known of the write transaction. Outside, only was_dense and revision count. */
 struct bloom_writing {
     enum bloom_transaction transaction;
     bool was_dense;      /* the last changes were of more than 1.5 keys a row */
     uint64_t changes;    /* of keys, since that was judged */
     bool has_changed;    /* a row since the last savepoint, so that the table is locked */
     bool is_alone;       /* no other statement writes, asked since the last savepoint */
-    int foreign_changes; /* of rows, by others, up to the last savepoint */
+    int watched;         /* depth of the outermost savepoint; INT_MAX: none */
+    int foreign_changes; /* of rows, by others or by whole statements, when it began */
     unsigned revision;   /* of the table, when it was last read in this one, or renamed; or 0 */
     int depth;           /* of the savepoint at which all was written; -1: when it began */
 };
@@ -105,17 +108,20 @@ struct bloom_span {
     bool is_memory_file;     /* memdb, when it was last asked */
     bool is_usable;          /* memory is, in the operation under way */
     bool knows_row_0;        /* in this span */
+    bool rotates;            /* row 0 says that there are generations */
     bool has_asked;          /* SQLite for its cache_size, in this span */
     unsigned version;        /* of the database, in a span outside */
     uint64_t counted;        /* bytes in the sum of the process */
     struct bloom_writing writing;
 };
 
-/* Adds an object to the connection's list. NULL: no memory. */
+/* Adds an object to the connection's list. It has a reference to the connection, because SQLite may
+ * release what belongs to a module before the last table is disconnected. NULL: no memory. */
 struct bloom_span *bloom_span_open(struct bloom_connection *connection, const char *schema,
                                    const char *name);
 
-/* Gives a reference back. After the last one the object is off the list, and span is freed. */
+/* Gives a reference back. After the last one the object is off the list, and span is freed. As with
+ * bloom_connection_close, that must be the last thing that a destructor does. */
 void bloom_span_close(struct bloom_span *span);
 
 /* The object has another name now. */

@@ -24,7 +24,6 @@ import adblock
 import duckdb
 import fastbloom_rs
 import lmdb
-import numpy
 import rbloom
 
 from report import table
@@ -113,17 +112,6 @@ def main(library, build, *packages):
         return made.begin()
 
     urls = [url_of(i) for i in range(KEYS)]
-    section("Keys of a Python program", KEYS, {
-        "`sqlite_bloom.build(urls)`": lambda: bloom.build(urls),
-        "`sqlite_bloom.build(range(n))`": lambda: bloom.build(range(KEYS)),
-        "`sqlite_bloom.build`, array of numpy": lambda: bloom.build(numpy.arange(KEYS)),
-        "`sqlite_bloom.add_all`, filter table": lambda: bloom.add_all(
-            database(FILTER.format(KEYS)), "t", urls),
-        "rbloom, `update`": lambda: rbloom_of(urls),
-        "fastbloom-rs, `add_str_batch`": lambda: fastbloom_of(urls),
-        "LMDB, `putmulti`": lambda: lmdb_of(urls),
-        "SQLite, `executemany`, WITHOUT ROWID": lambda: rows_of(ORDINARY, urls)})
-
     texts = {name: "".join(form.format(url.split("/")[2]) for url in urls)
              for name, form in FORMS.items()}
     (build / "hosts").write_text(texts["hosts"])

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, sql_bench.py, others.py, scrapy_bench.py, table.c, pages.py and generations.py.
+# floor.c, sql_bench.py, others.py, python_bench.py, scrapy_bench.py, table.c, pages.py and
+# generations.py.
 #
-#     sh tests/bench/run.sh [floor] [sql] [others] [scrapy] [table] [pages] [generations]
+#     sh tests/bench/run.sh [floor] [sql] [others] [python] [scrapy] [table] [pages] [generations]
 #                           [figures] [charts] [billion]
 #
 # Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
@@ -25,10 +26,10 @@ export CC CFLAGS
 BENCH=tests/bench
 RESULTS=$BENCH/results
 BUILD=build/bench
-PEERS_OF_PYPI="rbloom fastbloom-rs adblock duckdb lmdb numpy"
+PEERS_OF_PYPI="rbloom fastbloom-rs adblock duckdb lmdb"
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor sql others scrapy table pages generations figures charts
+[ $# -gt 0 ] || set -- floor sql others python scrapy table pages generations figures charts
 
 # need COMMAND PACKAGE: ends with the name of the package when the command fails.
 need() {
@@ -86,6 +87,19 @@ for part; do
             begin_page 'Filters beside what people use without them' others.py
             $ALONE $BUILD/venv/bin/python $BENCH/others.py "$LIBRARY" $BUILD $PEERS_OF_PYPI
         } | tee $RESULTS/others.md
+        ;;
+    python)
+        need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
+        $BUILD/venv/bin/pip install -q $PEERS_OF_PYPI numpy polars
+        # The filter library is what is in the folders without SQLite.
+        $COMPILE -shared -fvisibility=hidden -Iext -Iext/packages/cpython \
+            -o $BUILD/_filter.abi3.so ext/packages/python/filter.c ext/sqlite-bloom-filter.c \
+            $(printf '%s\n' $OBJECTS | grep -v 'loadable/\(sqlite\|table\|extension\)') -lm
+        {
+            begin_page 'Filters of Python programs' python_bench.py
+            $ALONE $BUILD/venv/bin/python $BENCH/python_bench.py "$LIBRARY" \
+                $BUILD/_filter.abi3.so $BUILD rbloom fastbloom-rs lmdb numpy polars
+        } | tee $RESULTS/python.md
         ;;
     scrapy)
         need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv

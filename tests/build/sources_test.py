@@ -212,6 +212,68 @@ SQLITE_BLOOM_FUNCTIONS(F, P, V, U)
         self.assertEqual(*said)
 
 
+PYTHON_HEADERS = sorted(pathlib.Path("/usr/include").glob("python3.*/Python.h"))
+
+
+@unittest.skipUnless(PYTHON_HEADERS, "skipped: python3-dev is not installed")
+class PythonInterface(unittest.TestCase):
+    """ext/packages/cpython says of Python's stable ABI what Python's own headers say."""
+    FOLDER = TOP / "ext/packages/cpython"
+    TEXT = (FOLDER / "Python.h").read_text()
+    TABLE = re.search(r"#define SQLITE_BLOOM_PYTHON.*?\n/\*", TEXT, re.S)[0].rstrip("/*")
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_functions_and_objects_have_the_same_types_and_are_in_3_10(self):
+        (self.folder / "types.c").write_text(f"""
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+{self.TABLE}
+#define F(type, name, parameters) type name parameters;
+#define O(type, name) extern type name;
+SQLITE_BLOOM_PYTHON(F, O)
+#undef F
+#undef O
+#define F(type, name, parameters) (void)name;
+#define O(type, name) (void)&name;
+int use(void);
+int use(void) {{ SQLITE_BLOOM_PYTHON(F, O) return 0; }}
+""")
+        names = re.findall(r"\b[FO]\([\w *]+, (\w+)[,)]", self.TABLE)
+        self.assertGreater(len(names), 40)
+        declared = subprocess.run(
+            ["cc", "-E", "-DPy_LIMITED_API=0x030A0000", "-isystem", PYTHON_HEADERS[0].parent,
+             "-include", "Python.h", "-x", "c", os.devnull], check=True, text=True,
+            capture_output=True).stdout
+        self.assertEqual([name for name in names if not re.search(rf"\b{name}\b", declared)], [])
+        compile_strictly("-Wno-deprecated-declarations", "-isystem", PYTHON_HEADERS[0].parent,
+                         self.folder / "types.c")
+
+    def test_values_and_places_are_the_same(self):
+        values = re.findall(r"\b(Py_\w+|PyBUF_\w+|METH_\w+) = ",
+                            re.search(r"enum \{.*?\};", self.TEXT, re.S)[0])
+        places = [(struct, name.split()[-1].strip("*"))
+                  for body, struct in re.findall(r"typedef struct \{([^{}]*)\} (\w+);", self.TEXT)
+                  for line in body.split(";")[:-1] if "(" not in line for name in line.split(",")]
+        places += [("PyModuleDef_Base", "m_init"), ("PyObject", "ob_type")]
+        self.assertGreater(min(len(values), len(places)), 20)
+        lines = [f'printf("{name} %lld\\n", (long long){name});' for name in values]
+        lines += [f'printf("{struct} {name} %zu %zu\\n", offsetof({struct}, {name}),'
+                  f" sizeof({struct}));" for struct, name in places]
+        (self.folder / "places.c").write_text(
+            "#define Py_LIMITED_API 0x030B0000\n#include <stddef.h>\n#include <stdio.h>\n"
+            "#include <Python.h>\nint main(void) {\n" + "\n".join(lines) + "\n}\n")
+        said = []
+        for folder in (PYTHON_HEADERS[0].parent, self.FOLDER):
+            subprocess.run(["cc", f"-I{folder}", "-o", self.folder / "places",
+                            self.folder / "places.c"], check=True)
+            said.append(subprocess.run([self.folder / "places"], check=True, text=True,
+                                       capture_output=True).stdout)
+        self.assertEqual(*said)
+
+
 class NewLayout(unittest.TestCase):
     """A layout with a hashing of its own: a file, a row, and every function has it."""
 

@@ -485,9 +485,9 @@ class Figures(WithExtension):
                          (size, least, most))
         self.assertEqual(self.said(r"it is (\d+) times as large", self.README),
                          f"{100 / space:.0f}")
-        others = page("tests/bench/results/others.md")
+        others = page("tests/bench/results/others.md") + page("tests/bench/results/python.md")
         compared = self.README.partition("## bloom or something else?")[2].partition("\n## ")[0]
-        for way, figure in (("rbloom", "in 161 ns"), ("filter table", "in 1,159 ns"),
+        for way, figure in (("`url in Filter`", "in 48 ns"), ("`url in` rbloom", "needs 61 ns"),
                             ("DuckDB, `IN` a table", "in 110 ns"),
                             ("`bloom_check` of a pinned filter", "in 74 ns"),
                             ("DuckDB, primary key", "260,669 ns")):
@@ -498,6 +498,19 @@ class Figures(WithExtension):
                                page("tests/bench/results/others.md"), re.DOTALL)
         self.assertEqual(re.findall(r" ([\d,]+) ", self.said(r"\| way \| ns a row \|(.*?) - ")),
                          re.findall(r" ([\d,]+) ", measured))
+
+    def test_figures_of_the_python_package(self):
+        measured = dict(re.findall(r"^\| (.*?) \| ([\d,]+) \| [\d.]+ \|$",
+                                   page("tests/bench/results/python.md"), re.MULTILINE))
+        rows = re.findall(r"^\| [^|]*, `(\w+)` \| (\d+) \| (\d*) ?\| (\d*) ?\|$",
+                          page("ext/packages/python/README.md"), re.MULTILINE)
+        ways = {"update": ["`Filter(n)`, `update(urls)`", "rbloom, `update`",
+                           "fastbloom-rs, `add_str_batch`"],
+                "in": ["`url in Filter`", "`url in` rbloom", "fastbloom-rs, `contains_str`"],
+                "add": ["`add`", "rbloom, `add`", "fastbloom-rs, `add_str`"],
+                "check": ["`check` of a list", None, None]}
+        self.assertEqual(rows, [(name, *(measured.get(way, "") for way in ways[name]))
+                                for name in ways])
 
 
 if __name__ == "__main__":

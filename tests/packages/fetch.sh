@@ -12,7 +12,7 @@ mkdir -p $folder/node24 $folder/node26
 $folder/bin/python -m pip install -q --disable-pip-version-check \
     apsw sqlalchemy alembic peewee greenlet aiosqlite django mypy pysqlite3-binary \
     sqlcipher3-wheels adbc-driver-sqlite pyarrow numpy pandas polars scrapy datasette sqlite-utils \
-    setuptools playwright
+    setuptools playwright hypothesis
 # This one's module is named apsw, too.
 $folder/bin/python -m pip install -q --disable-pip-version-check --upgrade \
     --target $folder/multiple_ciphers apsw-sqlite3mc

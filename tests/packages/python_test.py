@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """The Python packages, installed by pip as their users would."""
 
+import pathlib
+import re
+import shutil
+import subprocess
 import unittest
 import zipfile
 
 from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_WORDS, RELEASE, TOP, Python,
-                    Scratch, comments, examples, platforms)
+                    Scratch, comments, examples, needs, platforms, run)
 
 PYTHON = BUILD / "python"
 TYPED = """
@@ -22,13 +26,23 @@ sqlite_bloom.load(sqlalchemy.create_engine("sqlite://"))
 async def asynchronous(one: aiosqlite.Connection, two: AsyncConnection) -> None:
     await sqlite_bloom.load(one)
     await sqlite_bloom.load(two)
-filter: bytes = sqlite_bloom.build(["a", 1, None], 10, options="fuse")
+filter: sqlite_bloom.Filter = sqlite_bloom.build(["a", 1, None], 10, options="fuse")
 sqlite_bloom.build([b''], progress=print)
 added: int = sqlite_bloom.add_all(sqlite3.connect(path), 'seen', [1, 'a'])
 sqlite_bloom.build([object()])  # type: ignore[list-item]
 found: list[bool | None] = sqlite_bloom.check(filter, ["a", 1, None])
 frame = numpy.array([1])[sqlite_bloom.check(filter, numpy.array([1]))]
 sqlite_bloom.check("a", ["a"])  # type: ignore[call-overload]
+sqlite_bloom.check(bytes(filter), ["a"])
+sqlite3.connect(path).execute("SELECT ?", [filter])
+class Named(sqlite_bloom.Filter):
+    name: str
+named: Named = Named(10, fpr=0.1) | filter
+named.update(["a"], [1], progress=print)
+within: bool = "a" in named
+capacity: int | None = Named.build([1]).copy().capacity
+[] in named  # type: ignore[operator]
+named.add([])  # type: ignore[arg-type]
 """
 
 
@@ -45,6 +59,28 @@ class Programs(unittest.TestCase):
         self.python(TOP / "tests/packages/python_programs.py",
                     env={"FILTER": FILTER, "FILTER_MD5": FILTER_MD5})
 
+    def test_filters(self):
+        self.python(TOP / "tests/packages/filter_programs.py")
+
+    @needs("gcc")
+    def test_filters_with_sanitizers(self):
+        folder = self.environment.folder / "sanitized"
+        (package,) = self.environment.folder.glob("lib/*/site-packages/sqlite_bloom")
+        shutil.copytree(package, folder / "sqlite_bloom")
+        run("gcc", "-std=c11", "-O1", "-g", "-w", "-fsanitize=address,undefined", "-shared",
+            "-fPIC", "-fvisibility=hidden", "-I", BUILD / "amalgamation",
+            "-I", TOP / "ext/packages/cpython", TOP / "ext/packages/python/filter.c",
+            BUILD / "amalgamation/sqlite-bloom-filter.c", "-lm",
+            "-o", folder / "sqlite_bloom/_filter.abi3.so")
+        libraries = [run("gcc", f"-print-file-name=lib{name}.so").strip()
+                     for name in ("asan", "ubsan")]
+        self.python(
+            TOP / "tests/packages/filter_programs.py", "AsInSql", "AsASet", "Bytes", "Columns",
+            "Random", env={
+                "PYTHONPATH": str(folder), "PYTHONMALLOC": "malloc", "OPERATIONS": "10000",
+                "LD_PRELOAD": " ".join(libraries), "UBSAN_OPTIONS": "halt_on_error=1",
+                "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"})
+
     def test_scrapy(self):
         self.python(TOP / "tests/packages/scrapy_programs.py")
 
@@ -60,6 +96,61 @@ class Programs(unittest.TestCase):
             printed = self.python("-W", "error", "example.py").splitlines()
             self.assertNotEqual(printed, [])
             self.assertEqual(printed, comments(program))
+
+
+# Run by every Python that is here. In one without the stable ABI the rest of the package works.
+EVERYWHERE = """
+import array, pickle, sqlite3, sys, sqlite_bloom
+if (sys.implementation.name == "cpython" and sys.version_info >= (3, 10)
+        and "free-threading" not in sys.version):
+    f = sqlite_bloom.build(map(str, range(1000)))
+    f.update(array.array("q", range(1000)))
+    assert f.check(["7", None]) == [True, None] and 7 in f and pickle.loads(pickle.dumps(f)) == f
+    f = sqlite_bloom.Filter(sqlite3.connect("").execute("SELECT ?", [f]).fetchone()[0])
+    f.add("more")
+    assert memoryview(f) == bytes(f) and "more" in f
+else:
+    for call in (sqlite_bloom.Filter, sqlite_bloom.build, sqlite_bloom.Filter.build):
+        try:
+            raise SystemExit(call([1]))
+        except NotImplementedError as error:
+            assert "need a wheel and CPython 3.10 or later with a GIL, but" in str(error)
+try:
+    connection = sqlite3.connect(":memory:")
+    sqlite_bloom.load(connection)
+    connection.execute("CREATE VIRTUAL TABLE seen USING bloom")
+    assert sqlite_bloom.add_all(connection, "seen", "abc".split()) == 1
+except NotImplementedError as error:
+    assert "was built without extension loading" in str(error)
+"""
+
+
+class Versions(Scratch):
+    def setUp(self):
+        super().setUp()
+        (wheel,) = PYTHON.glob("*manylinux*x86_64.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(self.folder)
+
+    def test_every_python_that_is_here(self):
+        names = [*(f"python3.{minor}{kind}" for minor in range(8, 20) for kind in ("", "t")),
+                 "pypy3", *map(str, pathlib.Path.home().glob(".pyenv/versions/*/bin/python3"))]
+        versions = {}
+        for name in filter(shutil.which, names):
+            said = subprocess.run([name, "-c", "import sys; print(sys.version)"], text=True,
+                                  capture_output=True, check=False).stdout
+            if said and tuple(map(int, re.findall(r"\d+", said)[:2])) >= (3, 8):
+                versions.setdefault(said, name)
+        self.assertNotEqual(versions, {})
+        for version, name in versions.items():
+            with self.subTest(version=version):
+                run(name, "-W", "error", "-c", EVERYWHERE, cwd=self.folder)
+
+    @needs("python3-dbg")
+    def test_no_reference_is_lost(self):
+        lost = run("python3-dbg", TOP / "tests/packages/filter_programs.py", "leaks",
+                   env={"PYTHONPATH": str(self.folder)})
+        self.assertLess(float(lost), 0.5)
 
 
 class SourceDistribution(Scratch):
@@ -84,10 +175,38 @@ class Files(Scratch):
             with zipfile.ZipFile(PYTHON / wheel) as archive:
                 library = (BUILD / "binaries" / platform.name / platform.library).read_bytes()
                 self.assertEqual(archive.read(f"sqlite_bloom/{platform.library}"), library)
+                module = "_filter.pyd" if platform.os == "win32" else "_filter.abi3.so"
+                compiled = re.findall(r"\S+\.(?:so|dylib|dll|pyd)\b", "\n".join(archive.namelist()))
+                self.assertEqual(
+                    compiled, [f"sqlite_bloom/{name}" for name in (module, platform.library)])
                 folder = f"sqlite_bloom-{RELEASE}.dist-info"
                 self.assertIn(f"{folder}/licenses/LICENSE", archive.namelist())
                 self.assertIn(f"Root-Is-Purelib: false\nTag: py3-none-{platform.wheel}\n",
                               archive.read(f"{folder}/WHEEL").decode())
+
+
+    @needs("llvm-readobj", "llvm-nm")
+    def test_the_module_needs_of_python_what_the_header_lists(self):
+        header = (TOP / "ext/packages/cpython/Python.h").read_text()
+        listed = set(re.findall(r"\b[FO]\([\w *]+, (\w+)[,)]", header))
+        for platform in platforms.PLATFORMS:
+            with self.subTest(platform=platform.name), zipfile.ZipFile(
+                    PYTHON / f"sqlite_bloom-{RELEASE}-py3-none-{platform.wheel}.whl") as archive:
+                module = "_filter.pyd" if platform.os == "win32" else "_filter.abi3.so"
+                path = archive.extract(f"sqlite_bloom/{module}", self.folder)
+                if platform.os == "win32":
+                    said = run("llvm-readobj", "--coff-imports", "--coff-exports", path)
+                    used = re.search(r"Name: python3.dll\n(.*?)\n}", said, re.S)[1]
+                    used = set(re.findall(r"Symbol: (\w+) ", used))
+                    exported = re.findall(r"Export {[^}]* Name: (\w+)", said)
+                else:
+                    dynamic = [] if platform.os == "darwin" else ["-D"]
+                    prefix = "_" if platform.os == "darwin" else ""
+                    said = run("llvm-nm", *dynamic, path)
+                    used = {name for name in re.findall(rf" U {prefix}(_?Py\w+)", said)}
+                    exported = re.findall(rf"^\w+ T {prefix}(\w+)", said, re.M)
+                self.assertEqual(used, listed)
+                self.assertEqual(exported, ["PyInit__filter"])
 
 
 if __name__ == "__main__":

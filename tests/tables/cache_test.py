@@ -312,6 +312,25 @@ class Drafts(CacheTest):
             self.assertEqual(count_found(connection, 1, 1000), 1000)
             self.assertEqual(value(connection, "SELECT count(*) FROM s_data"), chunks)
 
+    def test_rows_that_others_change_within_a_savepoint(self):
+        """As a changeset does, which begins further savepoints within its own."""
+        connection = self.make(capacity=100, generations=2)
+        rows(connection, "CREATE VIRTUAL TABLE o USING bloom(capacity=100, generations=2)")
+        insert(connection, 5, 6, 7, 8, table="o")
+        rows(connection, "INSERT INTO o(o) VALUES ('rotate')")
+        for row in (1, 0):
+            rows(connection, "BEGIN")
+            insert(connection, 1, 2, 3)
+            rows(connection, "SAVEPOINT a; UPDATE s_data SET data = (SELECT data FROM o_data WHERE "
+                 f"id = {row}) WHERE id = {row}; SAVEPOINT b; RELEASE b; RELEASE a")
+            insert(connection, 9)
+            rows(connection, "COMMIT")
+            for other in (connection, self.open()):
+                self.assertEqual([key for key in range(1, 10) if count_found(other, key, key)],
+                                 [5, 6, 7, 8, 9] if row else [1, 2, 3, 5, 6, 7, 8, 9])
+        self.assertEqual(value(connection, "SELECT json_group_array(value ->> 'keys') FROM s, "
+                               "json_each(info, '$.generations')"), "[8,1]")
+
     def test_changes_of_hundreds_of_chunks_wait(self):
         connection = self.make(page_size=512, capacity=100_000)
         rows(connection, "BEGIN")

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Makes the Python packages: an sdist that compiles itself, and from what it holds a wheel for
-every platform. Needs the module hatchling, and the binaries.
+every platform. Needs the modules hatchling and ziglang, and the binaries.
 """
 
+import concurrent.futures
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,9 @@ import release  # noqa: E402
 
 OUTPUT = release.BUILD / "python"
 WORK = release.BUILD / "work" / "python"
+AMALGAMATION = release.BUILD / "amalgamation"
+FLAGS = [*platforms.FLAGS, "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror",
+         "-ffunction-sections", "-fdata-sections"]
 
 
 def hatch(target, folder, **environment):
@@ -24,16 +29,44 @@ def hatch(target, folder, **environment):
                    stderr=subprocess.DEVNULL)
 
 
+def zig(*arguments):
+    subprocess.run([sys.executable, "-m", "ziglang", *map(str, arguments)], check=True)
+
+
+def compile_module(platform):
+    """Python's own headers and libraries are not needed: ext/packages/cpython has what is used."""
+    folder = WORK / platform.name
+    folder.mkdir(parents=True)
+    module = folder / ("_filter.pyd" if platform.os == "win32" else "_filter.abi3.so")
+    more = ["-lm", "-Wl,--gc-sections"]  # what a filter does not need stays out
+    if platform.os == "darwin":
+        more = ["-Wl,-undefined,dynamic_lookup", "-Wl,-dead_strip"]
+    if platform.os == "win32":
+        header = (release.PACKAGES / "cpython/Python.h").read_text()
+        names = re.findall(r"\b([FO])\([\w *]+, (\w+)[,)]", header)
+        (folder / "python3.def").write_text("LIBRARY python3.dll\nEXPORTS\n" + "".join(
+            f"{name}{' DATA' * (kind == 'O')}\n" for kind, name in names))
+        zig("dlltool", "-m", "arm64" if platform.cpu == "arm64" else "i386:x86-64",
+            "-d", folder / "python3.def", "-l", folder / "python3.lib")
+        more = [folder / "python3.lib", "-Wl,--gc-sections"]
+    zig("cc", "-target", platform.target, *FLAGS, "-I", AMALGAMATION,
+        "-isystem", release.PACKAGES / "cpython", release.PACKAGES / "python/filter.c",
+        AMALGAMATION / "sqlite-bloom-filter.c", "-o", module, *more)
+    return module
+
+
 def main():
     for folder in (OUTPUT, WORK):
         shutil.rmtree(folder, ignore_errors=True)
     hatch("sdist", release.PACKAGES / "python")
     sdist = f"sqlite_bloom-{release.RELEASE}"
     shutil.unpack_archive(OUTPUT / f"{sdist}.tar.gz", WORK)
-    for platform in platforms.PLATFORMS:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        modules = list(pool.map(compile_module, platforms.PLATFORMS))
+    for platform, module in zip(platforms.PLATFORMS, modules):
         library = release.BUILD / "binaries" / platform.name / platform.library
         hatch("wheel", WORK / sdist, SQLITE_BLOOM_LIBRARY=str(library),
-              SQLITE_BLOOM_PLATFORM=platform.wheel)
+              SQLITE_BLOOM_MODULE=str(module), SQLITE_BLOOM_PLATFORM=platform.wheel)
     for path in sorted(OUTPUT.iterdir()):
         print(f"  {path.name} {path.stat().st_size:,} bytes")
 

@@ -1,4 +1,4 @@
-"""Persistent filters for SQLite: values, aggregates and tables, written in C.
+"""Persistent filters for SQLite: values, aggregates and tables, written in C; and Filter in memory.
 
 >>> import sqlite3, sqlite_bloom
 >>> connection = sqlite3.connect(":memory:")
@@ -14,10 +14,25 @@ import shutil
 import sys
 import tempfile
 
-from . import _check, _feed
+from . import _tables
+
+try:
+    from ._filters import Filter, check
+
+    build = Filter.build
+except NotImplementedError as _error:
+    _REASON = str(_error)
+
+    def check(*_, **__):
+        raise NotImplementedError(_REASON)
+
+    class Filter:
+        __new__ = build = check
+
+    build = check
 
 __version__ = "1.1.0"
-__all__ = ["add_all", "build", "check", "load", "loadable_path"]
+__all__ = ["Filter", "add_all", "build", "check", "load", "loadable_path"]
 
 _LIBRARY = {"win32": "bloom.dll", "cygwin": "bloom.dll", "darwin": "bloom.dylib"}.get(
     sys.platform, "bloom.so"
@@ -193,53 +208,6 @@ def _load_checked_out(opened, record, _):
         _load_connected(opened, record)
 
 
-def _check_options(options, name):
-    if not isinstance(options, (str, type(None))):
-        raise TypeError(f"{name}: options is {options!r:.60}. Pass text, for example 'key=url'")
-
-
-def build(keys, n=None, p=0.01, options=None, *, progress=None):
-    """The bytes of a filter of all keys, as bloom_agg makes it.
-
-    keys: any iterable of str, bytes, int (64 bits), float, and what has __index__, which is an int;
-    None and NaN are no keys. It is run through once, and nothing of it is kept: memory is that of
-    the filter, and without n 16 bytes for each distinct key until the filter is made. n: how many
-    keys it is made for; without it, as many as there are. p: the rate of false positives (None for
-    a bitmap). options: the fourth argument of bloom_agg, as 'fuse'. progress: called with the
-    number of keys so far, after every 100,000 and at the end; what it raises stops the build.
-
-    An array of whole numbers of numpy is fastest, then strings and ints; keys are read 1,000 at a
-    time.
-
-    Raises what keys and progress raise, TypeError or ValueError for a key that SQLite cannot have,
-    ValueError when there is no key at all (a download that failed, lines that were all skipped: a
-    filter of nothing lets everything pass; SELECT bloom_new(n) makes one where it is meant), and
-    sqlite3.OperationalError with the message of bloom_agg.
-    """
-    _check_options(options, "sqlite_bloom.build")
-    feed = _feed.Feed(keys, "sqlite_bloom.build", progress)
-    rows, key = feed.choose()
-    arguments = [key, "?", "?"] + ["?"] * (options is not None)
-    connection = _feed.own_connection(load)
-    try:
-        feed.define(connection)
-        result = connection.cursor().execute(
-            f"SELECT bloom_agg({', '.join(arguments)}) FROM {rows}",
-            [n, p] + [options] * (options is not None),
-        ).fetchone()[0]
-    except Exception as error:
-        feed.explain(error)
-    finally:
-        connection.close()
-    if not feed.done:
-        raise ValueError(
-            "sqlite_bloom.build: there is no key, and an empty filter lets everything pass. Look"
-            " where the keys come from, or make an empty filter with SELECT bloom_new(n)"
-        )
-    feed.report_the_end()
-    return result
-
-
 # What SQLite says when there is no filter table, and what to do.
 _NO_FILTER_TABLE = {
     "no such table": "Create it with CREATE VIRTUAL TABLE. Pass its name without a database",
@@ -277,37 +245,20 @@ def add_all(connection, table, keys, *, progress=None):
             if problem in str(error):
                 raise ValueError(f"sqlite_bloom.add_all: {error}. {advice.format(name)}") from error
         raise
-    feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress)
-    rows, key = feed.choose()
+    feed = _tables.Feed(keys, "sqlite_bloom.add_all", progress)
     feed.define(connection)
     try:
         cursor.execute("SAVEPOINT sqlite_bloom_add_all")
         try:
-            cursor.execute(f"INSERT INTO {name}(key) SELECT {key} FROM {rows}")
+            cursor.execute(f"INSERT INTO {name}(key) SELECT {feed.rows}")
             feed.report_the_end()
-        except BaseException as error:
+        except BaseException:
             cursor.execute("ROLLBACK TO sqlite_bloom_add_all")
             cursor.execute("RELEASE sqlite_bloom_add_all")
-            feed.explain(error)
+            if feed.problem is not None:
+                raise feed.problem from None
+            raise
         cursor.execute("RELEASE sqlite_bloom_add_all")
     finally:
         feed.define(connection, is_over=True)
     return feed.done
-
-
-def check(filter, column):
-    """Whether the filter has each value of a column: a column of the same kind, of booleans.
-
-    filter: its bytes. column: a Series, an Index or an extension array of pandas, a Series of
-    polars, an Array or ChunkedArray of pyarrow, an array of numpy, or a list or other iterable. The
-    values are those that build takes. None, NaN and NA stay missing.
-
-    The answers are a Series of pandas of type boolean with the same index and name (for an Index
-    and an array, an array), a Series of polars, an Array or ChunkedArray of pyarrow, an array of
-    numpy (a masked one if a value is missing), or a list of True, False and None.
-
-    Raises TypeError for what is not one column, and for values that are no keys, as times,
-    ValueError for a value that SQLite cannot have, and sqlite3.OperationalError with the message of
-    bloom_check.
-    """
-    return _check.check(filter, column, load)

@@ -7,10 +7,11 @@ With JOBDIR both have one file there, and one transaction that is committed once
 process that is killed leaves a file in which the seen requests are those that wait or are done.
 """
 
-import json
 import logging
 import os
 import pickle
+import re
+import sqlite3
 import time
 import weakref
 
@@ -19,11 +20,29 @@ from scrapy.pqueues import ScrapyPriorityQueue
 from scrapy.utils.job import job_dir
 from scrapy.utils.request import request_from_dict
 
-from . import _feed, load
+from . import load
 
 logger = logging.getLogger(__name__)
 _SECONDS = 1  # between commits
 _filters = weakref.WeakKeyDictionary()  # by their crawlers
+
+
+def _own_connection(path):
+    """A connection of sqlite3, or of apsw where that cannot load extensions."""
+    connection = sqlite3.connect(path)
+    try:
+        load(connection)
+    except NotImplementedError:
+        connection.close()
+        try:
+            import apsw
+        except ImportError:
+            apsw = None
+        if apsw is None:
+            raise
+        connection = apsw.Connection(path)
+        load(connection)
+    return connection
 
 
 class DupeFilter(RFPDupeFilter):
@@ -40,15 +59,13 @@ class DupeFilter(RFPDupeFilter):
     def open(self):
         if self.connection is not None:  # the queue has opened it
             return
-        options = {"capacity": self.settings.getint("BLOOM_CAPACITY", 1_000_000),
-                   "p": self.settings.getfloat("BLOOM_FPR", 0.0001)}
         job = job_dir(self.settings)
         path = os.path.join(job, "requests.bloom") if job else ":memory:"
         if job and os.path.exists(os.path.join(job, "requests.seen")):
             raise ValueError(f"sqlite_bloom.scrapy: JOBDIR {job} has requests.seen of Scrapy's"
                              " RFPDupeFilter. Finish that crawl with it, or use a new JOBDIR")
         try:
-            self.connection = _feed.own_connection(load, path)
+            self.connection = _own_connection(path)
             # Small pages, because each request changes one. Nobody else may write.
             for setting in ("busy_timeout=0", "page_size=1024", "locking_mode=EXCLUSIVE",
                             "journal_mode=WAL", "synchronous=NORMAL"):
@@ -59,13 +76,14 @@ class DupeFilter(RFPDupeFilter):
             if "locked" in str(error):
                 advice = "Another crawl uses this JOBDIR. Give each its own"
             raise type(error)(f"sqlite_bloom.scrapy: {path}: {error}. {advice}") from error
-        self.run("CREATE VIRTUAL TABLE IF NOT EXISTS seen USING bloom"
-                 "(capacity={capacity}, fpr={p})".format(**options))
-        info = json.loads(self.run("SELECT info FROM seen").fetchone()[0])
-        if any(info[name] != value for name, value in options.items()):
+        wanted = (f"capacity={self.settings.getint('BLOOM_CAPACITY', 1_000_000)},"
+                  f" fpr={self.settings.getfloat('BLOOM_FPR', 0.0001)}")
+        self.run(f"CREATE VIRTUAL TABLE IF NOT EXISTS seen USING bloom({wanted})")
+        made = self.run("SELECT sql FROM sqlite_master WHERE name = 'seen'").fetchone()[0]
+        if wanted not in made:
             logger.warning("%s keeps BLOOM_CAPACITY = %s and BLOOM_FPR = %s, with which it was"
-                           " made. To change them, use a new JOBDIR", path, info["capacity"],
-                           info["p"])
+                           " made. To change them, use a new JOBDIR", path,
+                           *re.search("capacity=(.*), fpr=(.*)\\)", made).groups())
         self.due = time.monotonic() + _SECONDS
 
     def run(self, sql, values=()):

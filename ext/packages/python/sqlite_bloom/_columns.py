@@ -1,0 +1,76 @@
+"""What keys and columns may be. None of the libraries here is imported: whoever passes a column has
+done that.
+"""
+
+import sys
+
+_COLUMNS = (("pandas", "Series"), ("pandas", "Index"), ("pandas.api.extensions", "ExtensionArray"),
+            ("polars", "Series"), ("pyarrow", "Array"), ("pyarrow", "ChunkedArray"),
+            ("numpy", "ndarray"))
+_READ = 1 << 20  # characters of a file, at a time
+_SLICE = 10_000  # values of a column
+
+
+def checked(keys, name, what="keys"):
+    """The keys, or the lines of an open file. name: of the function, for errors."""
+    if isinstance(keys, (str, bytes, bytearray)) or (
+            isinstance(keys, memoryview) and keys.format in ("B", "c")):
+        raise TypeError(f"{name}: {what} is one key. Pass a list of it, [{keys[:40]!r}]")
+    if hasattr(keys, "read"):
+        return _lines(keys)
+    if not hasattr(keys, "__iter__") and not hasattr(keys, "__getitem__"):
+        advice = "the open file" if hasattr(keys, "__fspath__") else "an iterable of keys"
+        raise TypeError(f"{name}: {what} is {keys!r:.60} and cannot be iterated. Pass {advice}")
+    if hasattr(keys, "columns") or getattr(keys, "ndim", 1) != 1:
+        raise TypeError(f"{name}: {what} is a {type(keys).__qualname__}. Pass one column of it, as"
+                        " in frame['url']")
+    if getattr(getattr(keys, "dtype", None), "kind", "") in tuple("mM"):
+        raise TypeError(f"{name}: the column has times ({keys.dtype}). Convert them to str or int")
+    return keys
+
+
+def _lines(file):
+    """Lines as bloom_lines has them: without ends, a byte order mark and empty lines."""
+    text = file.read(_READ)
+    feed, back, mark = ("\n", "\r", "\ufeff") if isinstance(text, str) else (
+        b"\n", b"\r", b"\xef\xbb\xbf")
+    rest, text = text[:0], text[len(mark) if text.startswith(mark) else 0:]
+    while text:
+        *lines, rest = (rest + text).replace(back, feed).split(feed)
+        yield from filter(None, lines)
+        text = file.read(_READ)
+    if rest:
+        yield rest
+
+
+def library_of(column):
+    """None for a list and the like."""
+    for module, name in _COLUMNS:
+        known = getattr(sys.modules.get(module), name, None)
+        if known is not None and isinstance(column, known):
+            return module.partition(".")[0]
+    return None
+
+
+def objects(column):
+    """The values of a column as objects of Python."""
+    return iter(column) if library_of(column) is None else _objects(column)
+
+
+def _objects(column):
+    column = getattr(column, "array", column)  # of a Series or an Index of pandas
+    for start in range(0, len(column), _SLICE):
+        part = column[start:start + _SLICE]
+        for method in ("to_pylist", "to_list", "tolist"):  # of pyarrow, polars, numpy and pandas
+            if hasattr(part, method):
+                yield from getattr(part, method)()
+                break
+
+
+def check_ends(keys, name):
+    """Refuses keys that all have the line end of a file."""
+    ends = [key[-1:] in ("\n", "\r", b"\n", b"\r") for key in keys if key] if keys and isinstance(
+        keys[0], (str, bytes)) else []
+    if len(ends) > 1 and all(ends):
+        raise ValueError(f"{name}: each key ends in a line end, which would be part of it. Pass the"
+                         " open file itself, or text.splitlines()")

@@ -1,0 +1,275 @@
+"""The class Filter, whose work is done in C, by _filter: what it is passed, and what it returns.
+
+C reads a column as a list, a tuple or an iterator of objects, as a buffer of numbers with a letter
+for their type, or as a stream of Arrow's C interface.
+"""
+
+import operator
+import sys
+
+from . import _columns
+
+try:
+    if (sys.implementation.name != "cpython" or sys.version_info < (3, 10)
+            or "free-threading" in sys.version):
+        raise ImportError(f"this is {sys.implementation.name} {sys.version.partition('(')[0]}")
+    from . import _filter
+except ImportError as error:
+    raise NotImplementedError(
+        "sqlite_bloom.Filter, build and check need a wheel and CPython 3.10 or later with a GIL,"
+        f" but {str(error).strip()}. Make and check filters in SQL here: load and add_all work"
+    ) from error
+
+# By the letter of a buffer's type: our letters, by the bytes of a number.
+_LETTERS = {**dict.fromkeys("bhilqn", " cs i   l"), **dict.fromkeys("BHILQN", " CS I   L"),
+            "f": "    f", "d": "        g", "?": " C"}
+
+
+def _numbers(view, mask=None):
+    """How C reads a buffer of numbers, or None if it does not."""
+    view = memoryview(view)
+    if view.format[-1:] not in _LETTERS or view.format[0] in "<>=!" or not view.c_contiguous:
+        return None
+    return view, _LETTERS[view.format[-1]][view.itemsize], mask
+
+
+def _array(column):
+    """How C reads an array of numpy."""
+    numpy = sys.modules["numpy"]
+    mask = None
+    if isinstance(column, numpy.ma.MaskedArray):
+        column, mask = column.data, numpy.ascontiguousarray(numpy.ma.getmaskarray(column))
+    if column.dtype.kind == "f" and column.dtype.itemsize not in (4, 8):
+        column = column.astype(float)
+    if column.dtype.kind in "iufb":
+        return _numbers(numpy.require(column, column.dtype.newbyteorder("="), "CA"), mask)
+    return None
+
+
+def _read_in_place(column):
+    """How C reads a column of a library; None: as objects."""
+    dtype = getattr(column, "dtype", None)
+    library = _columns.library_of(column)
+    if library == "numpy":
+        return _array(column)
+    if library == "pandas":
+        plain = getattr(dtype, "numpy_dtype", dtype)  # of a column with a mask
+        if getattr(plain, "kind", "") not in tuple("iufb"):
+            arrow = getattr(getattr(column, "array", column), "__arrow_array__", None)
+            if getattr(dtype, "storage", "") != "pyarrow" and not hasattr(dtype, "pyarrow_dtype"):
+                return None
+            return _read_in_place(arrow())
+        if plain is dtype:
+            return _array(column.to_numpy())
+        numpy = sys.modules["numpy"]
+        return _array(numpy.ma.array(column.to_numpy(plain, na_value=0), mask=column.isna()))
+    if library == "pyarrow" and not hasattr(column, "__arrow_c_stream__"):
+        column = sys.modules["pyarrow"].chunked_array([column])
+    if hasattr(column, "__arrow_c_stream__"):
+        return column.__arrow_c_stream__(), "A", None
+    return _numbers(column) if type(column).__name__ in ("array", "memoryview") else None
+
+
+def _read(work, column, name, *more, what="keys"):
+    """Calls a method of C with a column."""
+    column = _columns.checked(column, name, what)
+    if type(column) in (list, tuple):
+        return work(column, None, None, name, *more)
+    source = _read_in_place(column)
+    if source is not None:
+        try:
+            return work(*source, name, *more)
+        except NotImplementedError:  # of Arrow's types only some are read in place
+            pass
+    return work(_columns.objects(column), None, None, name, *more)
+
+
+def _answered(column, codes):
+    """A column of the same kind of answers: 0, 1 or 2 for each value, which was missing."""
+    library = _columns.library_of(column)
+    if library in ("numpy", "pandas"):
+        numpy, pandas = sys.modules["numpy"], sys.modules.get("pandas")
+        codes = numpy.frombuffer(codes, "uint8")
+        found, missing = codes == 1, codes == 2
+        if library == "numpy":
+            is_masked = hasattr(column, "mask") or missing.any()
+            return numpy.ma.array(found, mask=missing) if is_masked else found
+        found = pandas.arrays.BooleanArray(found, missing)
+        if isinstance(column, pandas.Series):
+            return pandas.Series(found, index=column.index, name=column.name)
+        return found
+    answers = _filter.answers(codes)
+    if library == "polars":
+        return type(column)(column.name, answers, sys.modules["polars"].Boolean)
+    if library == "pyarrow":
+        pyarrow = sys.modules["pyarrow"]
+        array = pyarrow.array(answers, pyarrow.bool_())
+        return pyarrow.chunked_array([array]) if hasattr(column, "chunks") else array
+    return answers
+
+
+def _rate(fpr, name):
+    """None is for a layout without false positives."""
+    if fpr is not None and not isinstance(fpr, (int, float)):
+        raise TypeError(f"{name}: fpr is {fpr!r:.60}. Pass a number, for example 0.01")
+    return fpr or 0.0
+
+
+def _options(options, name):
+    if not isinstance(options, (str, type(None))):
+        raise TypeError(f"{name}: options is {options!r:.60}. Pass text, for example 'key=url'")
+    return options
+
+
+def _is_buffer(value):
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+class Filter(_filter.Filter):
+    """A filter in memory, with the bytes that it has in SQL.
+
+    Filter(capacity, fpr=0.01, options=None): an empty one for a number of keys. fpr: the rate of
+    false positives, or None for a layout without any. options: those of bloom_new in SQL.
+    Filter(b): of the bytes of a filter, or of another buffer, such as mmap. They are read in place,
+    and copied before the first change.
+
+    It has the methods of a set where they mean the same: in, add, update, remove, discard, copy, |
+    and &. It is stored where bytes are: execute("INSERT INTO filters VALUES (?)", [f]), bytes(f),
+    file.write(f), pickle.
+
+    A key is a str, bytes, int (64 bits), float, or what has __index__, which is an int. None, NaN
+    and NA of pandas are no keys: adding them changes nothing, and they are never in.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __new__(cls, capacity, fpr=0.01, options=None):
+        name = "sqlite_bloom.Filter"
+        try:
+            n = operator.index(capacity)
+        except TypeError:
+            n = None
+        if n is not None:
+            if not 0 <= n <= 2**40:
+                raise ValueError(f"{name}: capacity is {n}. Pass a whole number from 0 to {2**40}")
+            return cls._new(n, _rate(fpr, name), _options(options, name))
+        if not _is_buffer(capacity):
+            raise TypeError(f"{name}: capacity is {capacity!r:.60}. Pass a whole number, or the"
+                            " bytes of a filter")
+        if (fpr, options) != (0.01, None):
+            raise TypeError(f"{name}: fpr and options are those of the filter that is opened."
+                            " Leave them out")
+        return cls._open(capacity)
+
+    @classmethod
+    def build(cls, keys, capacity=None, fpr=0.01, options=None, *, progress=None):
+        """A filter of all keys, as bloom_agg makes it.
+
+        keys: any iterable of keys, the lines of an open text file without their ends, an array of
+        numpy, or a column of pandas, polars or another library with Arrow's C interface. It is run
+        through once. capacity: how many keys it is made for; without it, as many as there are,
+        which takes 8 to 32 bytes of memory for each until the filter is made. fpr and options:
+        those of Filter, and the layout may also be 'fuse'. progress: called with the number of keys
+        so far, after every 100,000 and at the end; what it raises stops the build.
+
+        Raises what keys and progress raise, TypeError or ValueError for a key that SQLite cannot
+        have, and ValueError when there is no key at all (a download that failed, lines that were
+        all skipped: a filter of nothing lets everything pass; Filter(capacity) makes one where it
+        is meant).
+        """
+        name = "sqlite_bloom.build"
+        rate, options = _rate(fpr, name), _options(options, name)
+        if capacity is None:
+            made = _read(cls._build, keys, name, progress, rate, options)
+        else:
+            made = cls(capacity, fpr, options)
+            made = made if _read(made._update, keys, name, progress) else None
+        if made is None:
+            raise ValueError(
+                f"{name}: there is no key, and an empty filter lets everything pass. Look where the"
+                " keys come from, or make an empty filter with sqlite_bloom.Filter(capacity)")
+        return made
+
+    def update(self, *columns, progress=None):
+        """Adds all keys of columns, which are those of build. The keys before one that cannot be a
+        key are added.
+        """
+        for keys in columns:
+            _read(self._update, keys, "sqlite_bloom.Filter.update", progress)
+
+    def remove(self, key):
+        """Removes a key once. Raises KeyError if it is certainly not in, and ValueError for every
+        layout but counting.
+        """
+        if key not in self and self.layout == "counting":
+            raise KeyError(key)
+        self.discard(key)
+
+    def check(self, column):
+        """Whether the filter has each value of a column: a column of the same kind, of booleans.
+
+        column: one of those that build takes. None, NaN and NA stay missing, and so is text that is
+        not a URL for a filter with key=url.
+
+        The answers are a Series of pandas of type boolean with the same index and name (for an
+        Index and an array, an array), a Series of polars, an Array or ChunkedArray of pyarrow, an
+        array of numpy (a masked one if a value is missing), or a list of True, False and None.
+        """
+        name = "sqlite_bloom.check"
+        column = _columns.checked(column, name, "column")
+        column = column if hasattr(column, "__len__") else list(column)
+        return _answered(column, _read(self._check, column, name, len(column), what="column"))
+
+    @property
+    def layout(self):
+        return self._describe()[0]
+
+    @property
+    def key(self):
+        """The key rule, for example 'url', or None."""
+        return self._describe()[1]
+
+    @property
+    def capacity(self):
+        """How many keys it was made for, or None if an import does not say it."""
+        return self._describe()[3] or None
+
+    @property
+    def fpr(self):
+        """The rate that it was made for. None: an import does not say it, or it is exact."""
+        return self._describe()[4] or None
+
+    @property
+    def count(self):
+        """The number of different keys, estimated from its bits, or None if all are set."""
+        count = self._estimate()
+        return None if count == float("inf") else round(count)
+
+    def __len__(self):
+        raise TypeError("sqlite_bloom.Filter: a filter does not know how many keys it has. Its"
+                        " count is an estimate, and len(bytes(f)) is its size")
+
+    def __bool__(self):
+        return self._estimate() != 0
+
+    def __reduce__(self):
+        return type(self), (bytes(self),), getattr(self, "__dict__", None)
+
+    def __repr__(self):
+        layout, key, is_salted, capacity, fpr = self._describe()
+        return (f"<sqlite_bloom.{type(self).__qualname__} layout={layout}"
+                + f" key={key}" * (key is not None) + " salted" * is_salted
+                + f" capacity={capacity}" * (capacity > 0) + f" fpr={fpr:g}" * (fpr > 0)
+                + f" {memoryview(self).nbytes} bytes>")
+
+
+def check(filter, column):
+    """Whether a filter, or its bytes, has each value of a column. See Filter.check."""
+    if not _is_buffer(filter):
+        raise TypeError(f"sqlite_bloom.check: filter is a {type(filter).__qualname__}. Pass a"
+                        " filter or its bytes first, then the column")
+    return (filter if isinstance(filter, Filter) else Filter(filter)).check(column)
