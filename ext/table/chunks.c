@@ -165,6 +165,8 @@ static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row
     sqlite3_blob **place = changes ? &chunks->writer
                            : stays ? &chunks->row_0_reader
                                    : &chunks->reader;
+    if (!changes && !stays) /* it may be of a table that has another name now */
+        bloom_chunks_close_reader(chunks);
     const enum access access =
         changes ? TO_CHANGE : choose_access(chunks, BLOOM_CONFIGURATION_BYTES);
     sqlite3_blob *handle = *place;
