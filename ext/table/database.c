@@ -135,8 +135,15 @@ int bloom_database_drop_table(struct bloom_database *database) {
 }
 
 int bloom_database_rename_table(struct bloom_database *database, const char *name) {
-    return execute(database, sqlite3_mprintf("ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_data\"",
-                                             database->schema, database->data_name, name));
+    int code = execute(database, sqlite3_mprintf("ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_data\"",
+                                                 database->schema, database->data_name, name));
+    /* An authorizer that ignores a part of it would part the table from its rows. */
+    if (code == SQLITE_OK && find_table(database) == SQLITE_OK)
+        code = bloom_database_fail(database, SQLITE_AUTH,
+                                   "the authorizer of this connection ignores a part of ALTER "
+                                   "TABLE %s. Let it allow or deny that",
+                                   database->data_name);
+    return code;
 }
 
 /* Statements that stay */
