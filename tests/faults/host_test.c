@@ -4,7 +4,6 @@
 
 #include "base/version.h"
 
-
 /* Instead of the SQLite library's, for the extension in this program. */
 static int pretended_version = SQLITE_VERSION_NUMBER;
 static const char *pretended_name = SQLITE_VERSION;
