@@ -156,7 +156,7 @@ static void many_fields(void) {
 /* Each of many exceptions is compared with the host of its rule, which is as long as a host can be,
  * or longer. */
 static void many_exceptions(void) {
-    enum { LINES = 128, LINE = 16000 };
+    enum { LINES = 32, LINE = 16000 };
     static const char *const STARTS[] = {"^$denyallow=", "^$domain="}, *const VALUES[] = {"a|",
                                                                                           "~z.*|"};
     static const size_t HOSTS[] = {250, 7500};
