@@ -397,6 +397,7 @@ class Columns(Program):
         database = connect()
         database.execute("CREATE VIRTUAL TABLE seen USING bloom")
         for keys in ("a\r\nb\r\n".split("\n"), ["a\n", "b\n"], [b"a\n", b"b\r\n"],
+                     "hunter2\r\nb\r\nletmein".split("\n"),
                      [f"{i}\n" for i in range(300)]):
             for name, call in (("build", Filter.build), ("Filter.update", Filter(9).update),
                                ("add_all", lambda given: sqlite_bloom.add_all(

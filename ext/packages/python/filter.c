@@ -401,7 +401,7 @@ static int work_on(struct work *work, const struct sqlite_bloom_key *keys,
             ended += text && keys[i].length > 0 &&
                      (bytes[keys[i].length - 1] == '\n' || bytes[keys[i].length - 1] == '\r');
         }
-        if (ended > 1 && ended + empty == count) {
+        if (ended > 1 && ended + empty + 1 >= count) { /* the last line may have none */
             snprintf(work->problem, sizeof work->problem,
                      "each key ends in a line end, which would be part of it. Pass the open file"
                      " itself, or text.splitlines()");

@@ -68,9 +68,9 @@ def _objects(column):
 
 
 def check_ends(keys, name):
-    """Refuses keys that all have the line end of a file."""
-    ends = [key[-1:] in ("\n", "\r", b"\n", b"\r") for key in keys if key] if keys and isinstance(
-        keys[0], (str, bytes)) else []
-    if len(ends) > 1 and all(ends):
+    """Refuses keys that have the line ends of a file. The last line may have none."""
+    ends = [isinstance(key, (str, bytes)) and key[-1:] in ("\n", "\r", b"\n", b"\r")
+            for key in keys if key not in ("", b"")]
+    if sum(ends) > 1 and sum(ends) + 1 >= len(ends):
         raise ValueError(f"{name}: each key ends in a line end, which would be part of it. Pass the"
                          " open file itself, or text.splitlines()")
