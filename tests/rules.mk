@@ -241,7 +241,7 @@ LONG_SUITES = \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
-    'sequences of three=STATEMENTS=3 RARE=0 $(FAST)/tests/sequences_test' \
+    'sequences of three=STATEMENTS=3 RARE=0 SORTS=plain $(FAST)/tests/sequences_test' \
     'sequences of three, one rare=STATEMENTS=3 RARE=1 SORTS=plain KINDS="memory memdb wal" \
         $(FAST)/tests/sequences_test' \
     'simulator=SEED=1000 STEPS=30000 $(BUILD)/tests/simulator' \

@@ -98,7 +98,7 @@ class AsInSql(Program):
             rate = None if options == "bitmap" else 0.003
             capacity = count if with_capacity else None
             if with_capacity and "fuse" in options:
-                with self.assertRaisesRegex(ValueError, "for a filter of layout fuse"):
+                with self.assertRaisesRegex(ValueError, "empty filter of layout fuse"):
                     sqlite_bloom.build(keys, capacity, rate, options)
                 continue
             key = "i % ?1" if kind is int else "format('host%d.example', i % ?1)"
@@ -214,7 +214,7 @@ class AsASet(Program):
                  " layout=blocked capacity=10 fpr=0.01 128 and cannot be iterated. Pass an"
                  " iterable of keys", filter.update, filter),
                 ("ValueError: sqlite_bloom.Filter.add: cannot add keys to a filter of layout fuse."
-                 " It takes no keys later, so build it again from all keys", fuse.add, "b")):
+                 " Build it from all its keys at once", fuse.add, "b")):
             with self.subTest(message):
                 with self.assertRaises(Exception) as caught:
                     call(*arguments)

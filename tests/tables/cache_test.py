@@ -331,6 +331,18 @@ class Drafts(CacheTest):
         self.assertEqual(value(connection, "SELECT json_group_array(value ->> 'keys') FROM s, "
                                "json_each(info, '$.generations')"), "[8,1]")
 
+    def test_row_0_is_written_while_a_query_without_memory_reads(self):
+        connection = self.make(capacity=100)
+        insert(connection, *range(1, 51))
+        rows(connection, "CREATE TABLE aside(x); BEGIN; INSERT INTO aside VALUES (1)")
+        found = connection.cursor().execute(NUMBERS.format(1, 50) + "SELECT x FROM n JOIN s ON "
+                                            "key = x")
+        for x in range(1, 51):
+            self.assertEqual(next(found), (x,))
+            rows(connection, "UPDATE s_data SET data = data WHERE id = 0")
+        self.assertEqual(list(found), [])
+        rows(connection, "COMMIT")
+
     def test_changes_of_hundreds_of_chunks_wait(self):
         connection = self.make(page_size=512, capacity=100_000)
         rows(connection, "BEGIN")
