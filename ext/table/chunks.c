@@ -553,8 +553,8 @@ int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, voi
     return walk(chunks, INT64_MIN, INT64_MAX, visit, argument);
 }
 
-int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, unsigned first,
-                         bloom_chunk_visit *visit, void *argument) {
-    return walk(chunks, first_id(layer_number(chunks, generation, first)),
+int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, bloom_chunk_visit *visit,
+                         void *argument) {
+    return walk(chunks, first_id(layer_number(chunks, generation, 0)),
                 first_id(layer_number(chunks, generation, SLOT_LAYERS)) - 1, visit, argument);
 }

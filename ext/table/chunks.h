@@ -53,7 +53,8 @@ static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_
 
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
-/* Row 0 is that of a new table, of another one than before, or is read for the first time. */
+/* Call when row 0 is new to this object: at CREATE, at the first use, or when the table is another
+ * one now. Reads the configuration from it, ends the span, and the revision rises. */
 int bloom_chunks_configure(struct bloom_chunks *chunks,
                            const uint8_t row[BLOOM_CONFIGURATION_BYTES]);
 
@@ -139,13 +140,13 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 int bloom_change_close(struct bloom_change *change, int code);
 
 /* Calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
- * table, or of one generation from layer `first` on. Drafts are written first. An error of visit
+ * table, or of one generation. Drafts are written first. An error of visit
  * ends the walk. A row that is no chunk, or contradicts FORMAT-tables.md, is an
  * error. visit must not start another walk. */
 typedef int bloom_chunk_visit(void *argument, const struct bloom_place *place,
                               const struct bloom_head *head, const uint8_t *blocks);
 int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument);
-int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, unsigned first,
-                         bloom_chunk_visit *visit, void *argument);
+int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, bloom_chunk_visit *visit,
+                         void *argument);
 
 #endif

@@ -110,9 +110,9 @@ static int collect(struct bloom_chunks *chunks, bool newest_only, const char *re
     if (*bytes == NULL)
         return code == SQLITE_OK ? SQLITE_NOMEM : code;
     collection.payload = *bytes + bloom_header_bytes(shape);
-    code = newest_only ? bloom_chunks_each_of(chunks, chunks->rotation.newest, 0, collect_chunk,
-                                              &collection)
-                       : bloom_chunks_each(chunks, collect_chunk, &collection);
+    code = newest_only
+               ? bloom_chunks_each_of(chunks, chunks->rotation.newest, collect_chunk, &collection)
+               : bloom_chunks_each(chunks, collect_chunk, &collection);
     if (code != SQLITE_OK)
         sqlite3_free(*bytes);
     return code;
@@ -229,7 +229,7 @@ int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
     for (unsigned age = ages; age > 0 && code == SQLITE_OK; age--) {
         struct describing describing = {.chunks = chunks, .list = list};
         const uint32_t number = chunks->rotation.newest - (age - 1);
-        code = bloom_chunks_each_of(chunks, number, 0, count_chunk, &describing);
+        code = bloom_chunks_each_of(chunks, number, count_chunk, &describing);
         append_layer(&describing);
         one = describing.generation;
         add_total(&all, &one);
