@@ -25,8 +25,7 @@ CREATE VIEW server AS
 -- 2. The lists and their filter, as in which_list.sql.
 CREATE TABLE lists(name TEXT PRIMARY KEY, text BLOB NOT NULL);
 INSERT INTO lists VALUES
-  ('urlhaus', readfile('sql/data/urlhaus.txt')),
-  ('mine', '0.0.0.0 evil.example' || char(10) || '||host.example/malware/*');
+  ('urlhaus', readfile('sql/data/urlhaus.txt')), ('mine', readfile('sql/data/mine.txt'));
 CREATE TABLE entries(list TEXT, key TEXT COLLATE NOCASE, entry TEXT);
 INSERT INTO entries SELECT name, key, entry FROM lists, bloom_list(text)
  WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';

@@ -5,10 +5,9 @@
 .load ./bloom
 .mode column
 
--- 1. 200,000 numbers below 200,000, in disorder, some of them twice. Here they are the numbers of
--- invoices in the order in which they came.
-CREATE TABLE invoices(number INTEGER);
-INSERT INTO invoices SELECT value * 7919 % 199933 FROM generate_series(1, 200000);
+-- 1. Your tables. These are made up: invoices(number) has 200,000 numbers in disorder, some of them
+-- twice, and reads(article, user) has who read what.
+.read sql/data/bitmap.sql
 
 -- 2. Sort and drop duplicates: collect the numbers in a bitmap, and list it. SQLite sorts nothing,
 -- and keeps only 25 KB.
@@ -22,10 +21,8 @@ SELECT key AS last FROM bloom_keys((SELECT numbers FROM collected)) ORDER BY key
 -- 3. The readers of two articles, with one bitmap for each article: how many read both, how many
 -- read either, and who read which.
 CREATE TABLE readers(article TEXT PRIMARY KEY, users BLOB);
-INSERT INTO readers SELECT 'filters', bloom_agg(value * 3, NULL, NULL, 'bitmap')
-  FROM generate_series(0, 50000);
-INSERT INTO readers SELECT 'bitmaps', bloom_agg(value * 10, NULL, NULL, 'bitmap')
-  FROM generate_series(0, 20000);
+INSERT INTO readers
+  SELECT article, bloom_agg(user, NULL, NULL, 'bitmap') FROM reads GROUP BY article;
 SELECT bloom_count(bloom_intersect(a.users, b.users)) AS both,
        bloom_count(bloom_union(a.users, b.users)) AS either,
        bloom_check(a.users, 60) AS "60 read filters", bloom_check(b.users, 62) AS "62 read bitmaps"

@@ -11,13 +11,8 @@ CREATE TABLE cache(url TEXT PRIMARY KEY, body TEXT) WITHOUT ROWID;
 -- The table remembers the last 10,000 to 20,000 requests: two generations, rotated every 10,000.
 CREATE VIRTUAL TABLE asked USING bloom(capacity=10000, fpr=0.01, generations=2);
 
--- In a program: INSERT OR IGNORE INTO asked(key) VALUES (?), and store if changes() is 0.
-INSERT OR IGNORE INTO asked(key) VALUES ('http://site.example/');
-SELECT changes() = 0 AS "stored the first time";
-INSERT OR IGNORE INTO asked(key) VALUES ('http://site.example/');
-SELECT changes() = 0 AS "the second time";
-
--- The same in a trigger, where EXISTS replaces changes().
+-- In a program: INSERT OR IGNORE INTO asked(key) VALUES (?), and store if changes() is 0. The same
+-- in triggers, where EXISTS replaces changes():
 CREATE TABLE requests(id INTEGER PRIMARY KEY, url TEXT, hit INTEGER);
 CREATE TRIGGER request AFTER INSERT ON requests BEGIN
   UPDATE requests SET hit = EXISTS (SELECT 1 FROM cache WHERE url = NEW.url) WHERE id = NEW.id;
@@ -30,8 +25,14 @@ CREATE TRIGGER rotation AFTER INSERT ON requests WHEN NEW.id % 10000 = 0 BEGIN
   INSERT INTO asked(asked) VALUES ('rotate');
 END;
 
--- 60,000 requests, made up. Half of them are for 2,000 pages. Each of the others is for a page that
--- nobody requests again.
+-- From here on the data is made up. As in a program:
+INSERT OR IGNORE INTO asked(key) VALUES ('http://site.example/');
+SELECT changes() = 0 AS "stored the first time";
+INSERT OR IGNORE INTO asked(key) VALUES ('http://site.example/');
+SELECT changes() = 0 AS "the second time";
+
+-- 60,000 requests. Half of them are for 2,000 pages. Each of the others is for a page that nobody
+-- requests again.
 INSERT INTO requests(url)
   SELECT printf('http://site.example/%d', CASE value % 2 WHEN 0 THEN value / 2 * 7919 % 2000
                                                          ELSE value + 2000 END)

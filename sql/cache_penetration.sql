@@ -6,9 +6,8 @@
 .load ./bloom
 .mode column
 
-CREATE TABLE products(code TEXT PRIMARY KEY, name TEXT);
-INSERT INTO products SELECT printf('P%06d', value * 7), 'Product ' || value
-  FROM generate_series(1, 10000);
+-- Your table. This one is made up: products(code, name), where code is the primary key.
+.read sql/data/cache_penetration.sql
 
 -- The filter has room for twice as many keys. When bloom_count(f) comes near that number, build it
 -- again in the same way.
@@ -36,7 +35,8 @@ CREATE VIEW answers AS
                       END AS answer
     FROM requests;
 
--- 100,000 requests, of which 3 in 100 are for products that exist.
+-- From here on the data is made up: 100,000 requests, of which 3 in 100 are for products that
+-- exist.
 INSERT INTO requests
   SELECT CASE WHEN value % 100 < 3 THEN printf('P%06d', (value % 10000 + 1) * 7)
     ELSE printf('X%06d', value) END

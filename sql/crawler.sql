@@ -39,8 +39,8 @@ CREATE VIEW state AS
          (SELECT json_extract(info, '$.count') FROM met) AS "met, about",
          (SELECT json_array_length(info, '$.layers') FROM met) AS layers;
 
--- The web, made up: 20,000 pages with three links each, in three spellings. Every page can be
--- reached from page 0.
+-- From here on the data is made up: a web of 20,000 pages with three links each, in three
+-- spellings. Every page can be reached from page 0.
 CREATE TABLE links(source TEXT, target TEXT);
 INSERT INTO links
   SELECT printf('site.example/page/%d', value), printf(spelling, (value * 7 + n) % 20000)

@@ -6,10 +6,11 @@
 .load ./bloom
 .mode column
 
--- The evaluation set, and the corpus. Your own could come from files:
---   INSERT INTO documents SELECT line, text FROM bloom_lines(readfile('corpus.txt'));
-CREATE TABLE evaluation(id INTEGER PRIMARY KEY, text TEXT NOT NULL);
-CREATE TABLE documents(id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+-- The evaluation set, and the corpus. These are made up: evaluation(id, text) and documents(id,
+-- text). Your own could come from files:
+--   CREATE TABLE documents AS
+--     SELECT line AS id, text FROM bloom_lines(readfile('corpus.txt'));
+.read sql/data/decontaminate.sql
 
 -- The words of a text: lower case, without punctuation. json_quote makes the text safe to be put
 -- between the quotation marks of a JSON array, and json_each makes a row of each word.
@@ -29,22 +30,6 @@ CREATE VIEW runs AS
     WINDOW eight AS (PARTITION BY source, id ORDER BY position
                      ROWS BETWEEN CURRENT ROW AND 7 FOLLOWING))
    WHERE words = 8;
-
--- Two questions and three documents, made up.
-INSERT INTO evaluation(text) VALUES
-  ('A train leaves the station at nine and travels at sixty miles an hour. When does it arrive?'),
-  ('Name the three largest cities of the country, and say in which year each of them was founded.');
-INSERT INTO documents(text) VALUES
-  ('Homework: a TRAIN leaves the station at nine, and travels at sixty miles an hour. When does it'
-   || ' arrive? Show your work.'),
-  ('The station has nine tracks, and trains leave at every hour for the three largest cities of the'
-   || ' country.'),
-  ('Nothing of this is in any test, and the words are in an order that no question has.');
--- 5,000 more, made up, of 40 words each.
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
-INSERT INTO documents(text)
-  SELECT (SELECT group_concat('word' || (i * 7919 + value * value * 31) % 5003, ' ')
-            FROM generate_series(1, 40)) FROM n;
 
 -- 1. The filter of all runs of the evaluation set.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);

@@ -7,16 +7,9 @@
 .load ./bloom
 .mode column
 
-ATTACH ':memory:' AS shop;
-ATTACH ':memory:' AS service;
-
--- 20,000 addresses in lower case at the shop, and 100,000 at the service. 2 in 100 are in both.
-CREATE TABLE shop.refused(email TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE service.recipients(email TEXT PRIMARY KEY) WITHOUT ROWID;
-INSERT INTO shop.refused SELECT printf('reader.%d@mail%d.example', value * 50, value % 9)
-  FROM generate_series(1, 20000);
-INSERT INTO service.recipients SELECT printf('Reader.%d@mail%d.example', value, value / 50 % 9)
-  FROM generate_series(1, 100000);
+-- The two databases. These are made up: shop.refused(email), in lower case, and
+-- service.recipients(email). Write your own, as in ATTACH 'shop.db' AS shop.
+.read sql/data/do_not_mail.sql
 
 -- 1. The shop sends one value. An empty list is an error here, and does not mean "mail to all".
 CREATE TABLE service.inbox(f BLOB NOT NULL);

@@ -7,14 +7,9 @@
 .load ./bloom
 .mode column
 
--- Two filters that a mail server in Java wrote. BloomFilter.create(Funnels.stringFunnel(UTF_8), 20,
--- 0.01) has 4 senders of spam. BloomFilter.create(Funnels.longFunnel(), 20, 0.01) has 3 numbers of
--- accounts that were closed.
-CREATE TABLE received(name TEXT PRIMARY KEY, bytes BLOB NOT NULL);
-INSERT INTO received VALUES ('senders',
-  x'010700000003012022208025000200820200c40008008000000022222840');
-INSERT INTO received VALUES ('accounts',
-  x'010700000003000000100420000500400201440000010000444180014000');
+-- What two servers in Java wrote, and your rows. These are made up: received(name, bytes) and
+-- received_there(name, bytes), mails(sender, account) and reported(sender).
+.read sql/data/exchange_with_guava.sql
 
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters SELECT name, bloom_import(bytes, 'guava') FROM received;
@@ -25,10 +20,6 @@ SELECT name, json_extract(bloom_info(f), '$.layout') AS layout, json_extract(blo
   FROM filters ORDER BY name DESC;
 
 -- Strings in Java are TEXT here, and longs are INTEGER.
-CREATE TABLE mails(sender TEXT NOT NULL, account INTEGER NOT NULL);
-INSERT INTO mails VALUES ('win@lottery.example', 1001), ('anna@example.org', 1002),
-  ('josé@spam.example', 1003),
-                         ('bank@phishing.example', 4711), ('ben@example.org', 4712);
 .print
 SELECT sender, account,
        bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'senders'), sender) AS spam,
@@ -37,8 +28,6 @@ SELECT sender, account,
 
 -- Senders that were reported here join the filter in one batch: bloom_agg(key, filter) makes a
 -- filter in the shape of Java's.
-CREATE TABLE reported(sender TEXT NOT NULL);
-INSERT INTO reported VALUES ('offers@pills.example'), ('prince@inheritance.example');
 UPDATE filters SET f = bloom_union(f, (SELECT bloom_agg(sender, (SELECT bloom_pin(f) FROM filters
   WHERE name = 'senders')) FROM reported))
   WHERE name = 'senders';
@@ -50,14 +39,13 @@ SELECT length(bloom_export(f, 'guava')) AS "bytes for Java", bloom_count(f) AS "
 
 -- Filters of two Java programs can be merged here, if both have the same n and p. The result is
 -- the same as with putAll.
-INSERT INTO received VALUES ('senders of the other server',
-  x'010700000003000003009001140204000008240108410000000400600050');
 .print
 SELECT bloom_count(f) AS "keys of both, about",
        bloom_export(f, 'guava') =
          x'010700000003012023209025140204820208e40108418000000422622850' AS "as putAll"
-  FROM (SELECT bloom_union_agg(bloom_import(bytes, 'guava')) AS f FROM received
-    WHERE name LIKE 'senders%');
+  FROM (SELECT bloom_union_agg(bloom_import(bytes, 'guava')) AS f
+          FROM (SELECT * FROM received UNION ALL SELECT * FROM received_there)
+         WHERE name = 'senders');
 
 -- A filter that is made here for Java needs the layout classic.
 .print

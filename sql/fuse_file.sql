@@ -28,7 +28,8 @@ SELECT layout, length(f) AS "bytes", printf('%.1f', 8.0 * length(f) / count(*)) 
 -- half of it. (Here the file goes into this folder, and is removed below.)
 SELECT writefile('malicious.bloom', f) > 0 AS written FROM filters WHERE layout = 'fuse';
 
--- 4. A client. In /usr/bin is the system's Python, which can load extensions.
+-- From here on the data is made up. A client asks for three URLs. In /usr/bin is the system's
+-- Python, which can load extensions.
 .print
 .print What the client says
 .shell PATH=/usr/bin:$PATH python3 sql/fuse_client.py malicious.bloom https://sqlite.org/ HTTP://1.1.104.120:80/a/b http://notevil.example/

@@ -39,8 +39,8 @@ CREATE TRIGGER delivered AFTER INSERT ON deliveries BEGIN
   INSERT OR IGNORE INTO handled(key) VALUES (new.id);
 END;
 
--- Made up: 60 days of 1,000 deliveries, of which every tenth was sent before, up to 29 days before.
--- From day 41 to day 47 nothing came in.
+-- From here on the data is made up: 60 days of 1,000 deliveries, of which every tenth was sent
+-- before, up to 29 days before. From day 41 to day 47 nothing came in.
 INSERT INTO deliveries(day, id)
   SELECT day.value, printf('evt_%020d', CASE WHEN number.value % 10 > 0
            THEN day.value * 1000 + number.value
@@ -69,4 +69,3 @@ SELECT sum(length(data)) AS "filter table, bytes",
        (SELECT sum(length(id)) FROM (SELECT DISTINCT id FROM deliveries WHERE day >= 30))
          AS "ids of 30 days, bytes"
   FROM handled_data;
-

@@ -35,7 +35,8 @@ CREATE TRIGGER request AFTER INSERT ON requests BEGIN
   INSERT INTO guard(guard, key) VALUES ('add', NEW.key);
 END;
 
--- Four days, made up: 2,000 payments a day, of which every tenth is sent three times.
+-- From here on the data is made up: four days with 2,000 payments a day, of which every tenth is
+-- sent three times.
 INSERT INTO requests(key, amount, day)
   SELECT printf('key-%d-%04d', day.value, request.value), request.value % 90 + 10, day.value
     FROM generate_series(1, 4) AS day, generate_series(1, 2000) AS request,

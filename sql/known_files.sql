@@ -7,15 +7,11 @@
 .load ./bloom
 .mode column
 
--- In place of the published file, about 1 GB: a small one that DCSO's library could have written.
--- With the real one:  INSERT INTO filters VALUES ('hashlookup',
---                         bloom_import(readfile('hashlookup-full.bloom'), 'dcso'));
-CREATE TABLE published(bytes BLOB NOT NULL);
-INSERT INTO published SELECT bloom_export(bloom_agg(sha1, 1000, 0.01, 'dcso'), 'dcso')
-  FROM (SELECT upper(value) AS sha1 FROM json_each('["da39a3ee5e6b4b0d3255bfef95601890afd80709",
-    "3395856ce81f2b7382dee72602f798b642f14140", "55c6ba5ea2a84ee1a7c3d1a0e5ca2b7b1ac2f1b6",
-    "a9993e364706816aba3e25717850c26c9cd0d89d"]'));
+-- The published filter, which has about 1 GB, and the files of the image, as a forensic tool lists
+-- them. These are made up: published(bytes) and files(path, sha1).
+.read sql/data/known_files.sql
 
+-- The real filter is the bytes readfile('hashlookup-full.bloom').
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters SELECT 'hashlookup', bloom_import(bytes, 'dcso') FROM published;
 SELECT json_extract(bloom_info(f), '$.n') AS "made for", bloom_count(f) AS "keys, about",
@@ -23,15 +19,8 @@ SELECT json_extract(bloom_info(f), '$.n') AS "made for", bloom_count(f) AS "keys
        printf('%.0e', bloom_fpr(f)) AS "rate now"
   FROM filters;
 
--- The files of the image, as a forensic tool lists them. Some tools write SHA-1 in lower case, and
--- some as 20 bytes. The filter has upper-case hexadecimal digits only.
-CREATE TABLE files(path TEXT PRIMARY KEY, sha1 NOT NULL);
-INSERT INTO files VALUES
-  ('/usr/share/empty', 'da39a3ee5e6b4b0d3255bfef95601890afd80709'),
-  ('/usr/lib/libc.a', '3395856CE81F2B7382DEE72602F798B642F14140'),
-  ('/home/anna/abc.txt', x'a9993e364706816aba3e25717850c26c9cd0d89d'),
-  ('/home/anna/plan.odt', 'f7ff9e8b7bb2e09b70935a5d785e0cc5d9d0abf0'),
-  ('/tmp/.x/loader', '0beec7b5ea3f0fdbc95d0dd47f3c5bc275da8a33');
+-- Some tools write SHA-1 in lower case, and some as 20 bytes. The filter has upper-case hexadecimal
+-- digits only.
 CREATE VIEW hashed AS
   SELECT path, CASE typeof(sha1) WHEN 'blob' THEN hex(sha1) ELSE upper(sha1) END AS sha1 FROM files;
 

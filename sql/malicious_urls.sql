@@ -41,21 +41,16 @@ SELECT count(*) AS keys, bloom_count(f) AS "estimated from the filter",
        printf('%.4f %%', 100 * bloom_fpr(f)) AS "false positives, a key"
   FROM filters, malicious;
 
--- Visits, made from the published file by a program that knows nothing of the extension. 100,000
--- are harmless, and 2,000 go to entries, in the spellings of mails, forms and attackers. The column
--- listed is 1 for the visits that the program made to an entry.
--- For visits of your own, in a CSV file whose first line names its columns, write this in place of
--- the first part that is marked "made up", and leave the others out. The first two counts are then
--- empty, and the second day repeats the first.
+-- The visits. These are made up, from the published file by a program that knows nothing of the
+-- extension. 100,000 are harmless, and 2,000 go to entries, in the spellings of mails, forms and
+-- attackers. The column listed is 1 for the visits that the program made to an entry.
+-- For visits of your own, in a CSV file whose first line names its columns, write this instead of
+-- this .read, and leave the other one out. The first two counts are then empty, and the second day
+-- repeats the first.
 --   .import --csv visits.csv own
 --   INSERT INTO visits(url) SELECT url FROM own;
 CREATE TABLE visits(listed INTEGER, url TEXT);
--- Made up:
-.mode ascii
-.separator "\037" "\n"
-.import '|LC_ALL=C awk -f sql/visits.awk -v harmless=1e5 -v listed=2e3 sql/data/u*' visits
-.mode column
--- End.
+.read sql/data/malicious_urls.sql
 
 -- The suspects, without those that are found only under allowed keys. With bloom_pin SQLite reads
 -- the stored filter once and not for each visit. A misspelt name is an error, not an empty answer.
@@ -109,13 +104,7 @@ INSERT INTO allowed
 .print The allow-list
 SELECT count(*) AS keys, min(key) AS "the first of them" FROM allowed;
 
--- Made up:
-DELETE FROM visits;
-.mode ascii
-.separator "\037" "\n"
-.import '|LC_ALL=C awk -f sql/visits.awk -v day=2 -v harmless=1e5 -v listed=2e3 sql/data/u*' visits
-.mode column
--- End.
+.read sql/data/malicious_urls_2.sql
 .print
 .print Second day, other visits to the same places and to others
 SELECT * FROM counts;
@@ -125,9 +114,7 @@ SELECT * FROM counts;
 -- pinned so that it is not read for each row.
 CREATE TABLE new_entries(key TEXT, entry TEXT);
 INSERT INTO new_entries
-  SELECT key, entry
-    FROM bloom_list('||WWW.blog7.example^' || char(10) || 'hxxp://wiki8[.]example/Photos/' ||
-                    char(10) || '@@||good.example^')
+  SELECT key, entry FROM bloom_list(readfile('sql/data/new_entries.txt'))
    WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
 INSERT INTO new_entries SELECT key, key FROM allowed LIMIT 1;
 BEGIN;

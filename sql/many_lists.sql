@@ -5,15 +5,13 @@
 .bail on
 .load ./bloom
 
--- What the publishers put up, each in its own form. Write readfile('hosts.txt') instead of the
--- text.
+-- What the publishers put up, each in its own form. These are made up. Write the names of your
+-- files.
 CREATE TABLE published(name TEXT PRIMARY KEY, text TEXT NOT NULL);
 INSERT INTO published VALUES
-  ('ads', '[Adblock Plus 2.0]' || char(10) || '! ads' || char(10) || '||ads.example^' || char(10) ||
-          '||shop.example/Banner/$document'),
-  ('malware', '# a hosts file' || char(10) || '0.0.0.0 evil.example worse.example'),
-  ('phishing', '"id","url"' || char(10) || '"1","http://login.example.org/a.php"' || char(10) ||
-               '"2","http://evil.example/post"');
+  ('ads', readfile('sql/data/ads.txt')),
+  ('malware', readfile('sql/data/malware.txt')),
+  ('phishing', readfile('sql/data/phishing.csv'));
 
 -- One filter for each list, and the text that it was made of. A list that shrinks to less than half
 -- overnight keeps its old filter and text.
@@ -47,7 +45,7 @@ COMMIT;
 .mode column
 SELECT name, entries, length(f) AS bytes FROM filters ORDER BY name;
 
--- One URL needs no pin, because each filter is read once.
+-- From here on the data is made up. One URL needs no pin, because each filter is read once.
 .print
 .print http://www.evil.example/post
 SELECT name FROM filters WHERE bloom_check(f, 'http://www.evil.example/post') ORDER BY name;

@@ -29,7 +29,7 @@ CREATE VIEW front_page AS
   SELECT reader, group_concat(title, ', ') AS recommended
     FROM (SELECT * FROM recommendations ORDER BY reader, place) GROUP BY reader;
 
--- Made up: 1,000 articles and three readers, of which nobody has read anything.
+-- From here on the data is made up: 1,000 articles and three readers. Nobody has read anything yet.
 INSERT INTO readers(name) VALUES ('Ada'), ('Ben'), ('Cleo');
 INSERT INTO articles SELECT value, 'Article ' || value, value * 37 % 1009
   FROM generate_series(1, 1000);

@@ -19,6 +19,7 @@ CREATE TRIGGER door_out AFTER INSERT ON door BEGIN
   DELETE FROM door WHERE rowid = new.rowid;
 END;
 
+-- From here on the data is made up.
 .print What an ORM sends; where b occurs twice
 INSERT INTO door(key) VALUES ('a'), ('b'), ('b') ON CONFLICT DO NOTHING RETURNING key AS "new";
 SELECT changes();

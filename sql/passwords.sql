@@ -8,20 +8,13 @@
 .mode column
 
 -- The SHA-1 file of "Pwned Passwords" has lines like these: a hash in upper case, a colon, and how
--- often the password was seen. Here 100,000 lines are made up, in two parts. SQLite reads a file of
--- at most 10^9 bytes in one piece, so split a larger one in the terminal, and list its parts:
+-- often the password was seen. These are made up: parts(name, text) has 100,000 lines in two parts.
+-- SQLite reads a file of at most 10^9 bytes in one piece, so split a larger one in the terminal,
+-- and list its parts:
 --   split -C 900M pwned.txt part.
 --   CREATE TABLE parts(name TEXT);     .import '|ls part.*' parts
 -- and write bloom_lines(readfile(name)) instead of bloom_lines(text) below.
-CREATE VIEW hashes AS
-  SELECT value AS id, printf('%08X%08X%08X%08X%08X', value * 2654435761 % 4294967296,
-                             value * 40503 % 4294967296, value * 97 % 65521, value * 193 % 65519,
-                             value) AS hash
-    FROM generate_series(1, 200000);
-CREATE TABLE parts(name TEXT, text TEXT);
-INSERT INTO parts
-  SELECT printf('part.%d', id / 50001), group_concat(hash || ':' || (id % 9), char(10))
-    FROM hashes WHERE id <= 100000 GROUP BY id / 50001;
+.read sql/data/passwords.sql
 
 -- capacity is the number of all lines. For more than 25 million lines, first set PRAGMA cache_size
 -- to the size of the table, for example -2500000 for 10^9 lines (2.5 GB). Then all of it stays in
@@ -34,8 +27,8 @@ SELECT (SELECT count(*) FROM parts) AS parts,
        json_extract(info, '$.count') AS "hashes, about"
   FROM leaked;
 
--- A sign-up form hashes what was typed and checks the hash. "Not leaked" is certain. About one in a
--- thousand good passwords is refused without need.
+-- From here on the data is made up. A sign-up form hashes what was typed and checks the hash. "Not
+-- leaked" is certain. About one in a thousand good passwords is refused without need.
 .print
 .print One of the list, and that of the empty password
 SELECT EXISTS (SELECT 1 FROM leaked

@@ -8,37 +8,17 @@
 .load ./bloom
 .mode column
 
--- 1. The databases. Copy them, because Pi-hole is writing, and write these lines in place of what
--- is made up:
+-- 1. The databases. Copy them, because Pi-hole is writing, and write these lines instead of the
+-- .read, which makes databases up:
 --   sudo cp /etc/pihole/gravity.db /etc/pihole/pihole-FTL.db* . && sudo chown $USER *.db*
 --   ATTACH 'gravity.db' AS lists;
 --   ATTACH 'pihole-FTL.db' AS log;
--- Made up:
-ATTACH ':memory:' AS lists;
-CREATE TABLE lists.gravity(domain TEXT, adlist_id INTEGER);
-INSERT INTO lists.gravity VALUES ('ads.example', 1), ('old.example', 1), ('||tracker.example^', 2);
-CREATE TABLE lists.domainlist(type INTEGER, domain TEXT, enabled INTEGER);
-INSERT INTO lists.domainlist VALUES (0, 'allowed.evil.example', 1);
-ATTACH ':memory:' AS log;
-CREATE TABLE log.queries(timestamp REAL, status INTEGER, domain TEXT, client TEXT);
-INSERT INTO log.queries
-  SELECT strftime('%s', '2026-11-24 09:00:00') + 60 * value, status, domain, client
-    FROM (SELECT 1 AS value, 2 AS status, 'sqlite.org' AS domain, '192.168.1.7' AS client
-          UNION ALL SELECT 2, 1, 'ads.example', '192.168.1.7'
-          UNION ALL SELECT 3, 2, 'new.example', '192.168.1.7'
-          UNION ALL SELECT 4, 3, 'new.example', '192.168.1.8'
-          UNION ALL SELECT 5, 2, 'www.new.example', '192.168.1.8'
-          UNION ALL SELECT 6, 3, 'a.b.evil.example', '192.168.1.8'
-          UNION ALL SELECT 7, 2, 'allowed.evil.example', '192.168.1.8'
-          UNION ALL SELECT 8, 1, 'pixel.tracker.example', '192.168.1.8');
--- End.
+.read sql/data/pihole.sql
 
--- 2. The new list. A file is read by readfile('hosts.txt').
+-- 2. The new list. Write the name of your file.
 CREATE TABLE lines AS -- as Pi-hole does, a remark after an entry is left out
   SELECT *, lower(rtrim(substr(entry, 1, instr(entry || '#', '#') - 1), ' ' || char(9))) AS name
-    FROM bloom_list('0.0.0.0 new.example' || char(10) || '0.0.0.0 ads.example' || char(10) ||
-                    ':: ads.example' || char(10) || '/stats[0-9]+/' || char(10) ||
-                    '||evil.example^ # why' || char(10) || '||pixel.tracker.example^');
+    FROM bloom_list(readfile('sql/data/pihole.txt'));
 CREATE TABLE new_list AS
   SELECT DISTINCT key, name AS entry, name LIKE '||%' AS also_below FROM lines
    WHERE name IN (rtrim(key, '/'), '||' || rtrim(key, '/') || '^')

@@ -23,8 +23,8 @@ CREATE TRIGGER arrived_insert AFTER INSERT ON arrived BEGIN
   INSERT OR IGNORE INTO seen(key) VALUES (NEW.id);
 END;
 
--- Three days, made up: 1,000 events an hour, of which every fifth was sent before, up to 23 hours
--- ago.
+-- From here on the data is made up: three days with 1,000 events an hour, of which every fifth was
+-- sent before, up to 23 hours ago.
 INSERT INTO arrived(hour, id)
   SELECT hour, printf('event-%06d', CASE WHEN number % 5 > 0 THEN hour * 1000 + number
     ELSE max(1, hour * 1000 + number - 1 - (number * 7919 + hour * 104729) % 23000 / 5 * 5) END)

@@ -46,8 +46,8 @@ CREATE TRIGGER import AFTER INSERT ON batches BEGIN
   DELETE FROM incoming;
 END;
 
--- Five batches of 50,000 rows. Every third row repeats an earlier one. The table everything is only
--- for the proof at the end.
+-- From here on the data is made up: five batches of 50,000 rows. Every third row repeats an earlier
+-- one. The table everything is only for the proof at the end.
 CREATE TABLE everything AS
   SELECT (value - 1) / 50000 + 1 AS batch,
          'event ' || CASE WHEN value % 3 = 0 THEN value / 6 * 3 + 1 ELSE value END AS line

@@ -19,14 +19,6 @@ CREATE TRIGGER guard_update AFTER UPDATE ON users WHEN NEW.name IS NOT OLD.name 
   INSERT INTO guard(key) VALUES (NEW.name);
 END;
 
--- Users come in large batches and one by one. A rollback leaves no trace in the guard.
-INSERT INTO users SELECT printf('user%05d', value * 3), 'mail' || value || '@example.org'
-  FROM generate_series(1, 9999);
-INSERT INTO users VALUES ('admin', 'admin@example.org');
-BEGIN;
-INSERT INTO users VALUES ('mistake', 'mistake@example.org');
-ROLLBACK;
-
 -- The answer is 0 if a request was refused without a look-up, 1 if it was looked up in vain, and 2
 -- if it was found.
 CREATE TABLE requests(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -35,6 +27,15 @@ CREATE VIEW answers AS
                     ELSE 1 + EXISTS (SELECT 1 FROM users WHERE users.name = requests.name)
                       END AS answer
     FROM requests;
+
+-- From here on the data is made up. Users come in large batches and one by one. A rollback leaves
+-- no trace in the guard.
+INSERT INTO users SELECT printf('user%05d', value * 3), 'mail' || value || '@example.org'
+  FROM generate_series(1, 9999);
+INSERT INTO users VALUES ('admin', 'admin@example.org');
+BEGIN;
+INSERT INTO users VALUES ('mistake', 'mistake@example.org');
+ROLLBACK;
 
 -- A flood of 100,000 requests, of which 5 in 100 are for users that exist.
 INSERT INTO requests(name)

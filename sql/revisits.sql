@@ -33,7 +33,7 @@ CREATE TRIGGER day AFTER INSERT ON days BEGIN
   INSERT INTO tries SELECT target FROM links ORDER BY rowid;
 END;
 
--- The web, made up: 2,000 pages with three links each, in three spellings.
+-- From here on the data is made up: a web of 2,000 pages with three links each, in three spellings.
 CREATE TABLE links(source TEXT, target TEXT);
 INSERT INTO links
   SELECT printf('http://site.example/page/%d', value), printf(spelling, (value * 7 + n) % 2000)

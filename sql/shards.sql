@@ -6,24 +6,18 @@
 .load ./bloom
 .mode column
 
+-- Your keys. These are made up: keys(key).
+.read sql/data/shards.sql
+
 -- Bytes 8 to 15 of the hash choose the shard. Do not use the first eight, because they decide where
 -- a key is in a filter of layout blocked: each shard's filter would be full in one part and empty
 -- in the rest.
-CREATE TABLE keys(key TEXT PRIMARY KEY) WITHOUT ROWID;
-INSERT INTO keys SELECT printf('http://host%d.example/%d', value % 997, value)
-  FROM generate_series(1, 40000);
 CREATE TABLE shards(shard TEXT PRIMARY KEY, f BLOB NOT NULL) WITHOUT ROWID;
 INSERT INTO shards SELECT substr(hex(bloom_hash(key)), 17, 1) AS shard, bloom_agg(key, NULL, 0.001)
   FROM keys GROUP BY shard;
 SELECT count(*) AS shards, sum(length(f)) AS bytes, sum(bloom_count(f)) AS "keys, about",
        printf('%.3f %%', 100 * max(bloom_fpr(f))) AS "rate of the worst"
   FROM shards;
-
--- A check reads one shard.
-SELECT column1 AS key,
-       bloom_check((SELECT f FROM shards WHERE shard = substr(hex(bloom_hash(column1)), 17, 1)),
-                   column1) AS found
-  FROM (VALUES ('http://host1.example/1'), ('http://host1.example/2'));
 
 -- For many checks, pin each shard. (Here the first two are written out. Add a WHEN ... THEN for
 -- each.)
@@ -32,6 +26,12 @@ SELECT count(*) AS keys, sum(bloom_check(CASE shard
          WHEN '1' THEN (SELECT bloom_pin(f) FROM shards WHERE shard = '1') END, key)) AS found
   FROM (SELECT key, substr(hex(bloom_hash(key)), 17, 1) AS shard FROM keys)
  WHERE shard IN ('0', '1');
+
+-- From here on the data is made up. A check reads one shard.
+SELECT column1 AS key,
+       bloom_check((SELECT f FROM shards WHERE shard = substr(hex(bloom_hash(column1)), 17, 1)),
+                   column1) AS found
+  FROM (VALUES ('http://host1.example/1'), ('http://host1.example/2'));
 
 -- What a large set takes, calculated without building a filter: the bytes at 1 % and at 0.1 %, the
 -- number of shards of 1 GB, which is the most that a value can have by default, and the bytes that

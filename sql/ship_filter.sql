@@ -7,21 +7,17 @@
 .load ./bloom
 .mode column
 
-ATTACH ':memory:' AS berlin;
-ATTACH ':memory:' AS lisbon;
-ATTACH ':memory:' AS centre;
+-- The three databases. These are made up, and cards(number) has what was reported in each shop.
+-- Write your own, as in ATTACH 'berlin.db' AS berlin.
+.read sql/data/ship_filter.sql
 
 -- All tables have the same capacity and fpr, and growth=off, because a table that has grown is no
 -- longer a single filter.
 CREATE VIRTUAL TABLE berlin.stolen USING bloom(capacity=50000, fpr=0.0001, growth=off);
 CREATE VIRTUAL TABLE lisbon.stolen USING bloom(capacity=50000, fpr=0.0001, growth=off);
 CREATE VIRTUAL TABLE centre.stolen USING bloom(capacity=50000, fpr=0.0001, growth=off);
-
--- 20,000 cards are known to Berlin, 15,000 to Lisbon, and 5,000 of them to both.
-INSERT INTO berlin.stolen(key)
-  SELECT printf('4%015d', value * 104729) FROM generate_series(1, 20000);
-INSERT INTO lisbon.stolen(key)
-  SELECT printf('4%015d', value * 104729) FROM generate_series(15001, 30000);
+INSERT INTO berlin.stolen(key) SELECT number FROM berlin.cards;
+INSERT INTO lisbon.stolen(key) SELECT number FROM lisbon.cards;
 
 -- Each shop sends one value. It lists no card number. But there are so few card numbers that
 -- somebody who has the filter can test all of them, and a salt does not prevent that.
@@ -35,7 +31,13 @@ SELECT shop, length(f) AS bytes, bloom_count(f) AS "cards, about" FROM centre.in
 INSERT INTO centre.stolen(stolen, key) SELECT 'merge', f FROM centre.inbox;
 INSERT INTO centre.stolen(stolen, key) SELECT 'merge', f FROM centre.inbox ORDER BY shop DESC;
 
--- The result is the same filter as one of all cards, made in one place.
+-- Both shops load it back, and go on adding single cards to their tables.
+CREATE TABLE centre.outbox AS SELECT filter AS f FROM centre.stolen;
+INSERT INTO berlin.stolen(stolen, key) SELECT 'merge', f FROM centre.outbox;
+INSERT INTO lisbon.stolen(stolen, key) SELECT 'merge', f FROM centre.outbox;
+
+-- From here on the data is made up.
+-- The filter in the centre is the one of all cards, made in one place.
 .print
 SELECT bloom_count(filter) AS "in the centre, about",
        CASE filter WHEN (SELECT bloom_agg(printf('4%015d', value * 104729), 50000, 0.0001)
@@ -43,12 +45,7 @@ SELECT bloom_count(filter) AS "in the centre, about",
                    ELSE 'no' END AS "as if made in one place"
   FROM centre.stolen;
 
--- Both shops load it back, and go on adding single cards.
-CREATE TABLE centre.outbox AS SELECT filter AS f FROM centre.stolen;
-INSERT INTO berlin.stolen(stolen, key) SELECT 'merge', f FROM centre.outbox;
-INSERT INTO lisbon.stolen(stolen, key) SELECT 'merge', f FROM centre.outbox;
 INSERT INTO lisbon.stolen(key) VALUES ('4999999999999999');
-
 .print
 SELECT 'Berlin' AS shop, sum(value <= 30000) AS "stolen cards", sum(value <= 30000
   AND EXISTS (SELECT 1 FROM berlin.stolen WHERE key =

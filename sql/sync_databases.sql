@@ -8,11 +8,10 @@
 .load ./bloom
 .mode column
 
--- Rows are only added here, and the whole row is the key.
-ATTACH ':memory:' AS berlin;
-ATTACH ':memory:' AS lisbon;
-CREATE TABLE berlin.notes(id TEXT PRIMARY KEY, text TEXT);
-CREATE TABLE lisbon.notes(id TEXT PRIMARY KEY, text TEXT);
+-- The two databases. These are made up: berlin.notes(id, text) and lisbon.notes(id, text). Rows are
+-- only added here, and the whole row is the key. Write your own, as in ATTACH 'berlin.db' AS
+-- berlin.
+.read sql/data/sync_databases.sql
 
 -- The number of the round is part of every key, so that the next round finds what one round hides.
 -- (A filter of another size would not be enough, because it makes many of the same mistakes again.)
@@ -47,12 +46,6 @@ CREATE TEMP VIEW state AS
                  = (SELECT sha3(group_concat(key)) FROM (SELECT key FROM in_lisbon ORDER BY key))
               THEN 'yes' ELSE 'no' END AS "hashes agree"
     FROM round;
-
--- Made up: 20,000 notes are in both databases, and some only in one.
-INSERT INTO berlin.notes SELECT 'both-' || value, 'Note ' || value FROM generate_series(1, 20000);
-INSERT INTO lisbon.notes SELECT * FROM berlin.notes;
-INSERT INTO berlin.notes SELECT 'berlin-' || value, 'Note ' || value FROM generate_series(1, 2000);
-INSERT INTO lisbon.notes SELECT 'lisbon-' || value, 'Note ' || value FROM generate_series(1, 3000);
 
 -- Round 1. The coalesce is for a side without rows.
 UPDATE round SET number = 1;

@@ -6,13 +6,11 @@
 .load ./bloom
 .mode column
 
--- 1. The lists, in any form that is published. The first is a file. The second one is your own, and
--- could be readfile('mine.txt'), too. In a program, read each file and bind its bytes.
+-- 1. The lists, in any form that is published. Write the names of your files. In a program, read
+-- each file and bind its bytes.
 CREATE TABLE lists(name TEXT PRIMARY KEY, text BLOB NOT NULL);
 INSERT INTO lists VALUES
-  ('urlhaus', readfile('sql/data/urlhaus.txt')),
-  ('mine', '0.0.0.0 evil.example # added by hand' || char(10) || '||host.example/malware/*' ||
-           char(10) || '||cdn.example^$domain=shop.example' || char(10) || '@@||good.example^');
+  ('urlhaus', readfile('sql/data/urlhaus.txt')), ('mine', readfile('sql/data/mine.txt'));
 
 -- 2. Their entries. bloom_list reads a whole list each time it is called, so keep what it returns.
 -- A line that is not an entry has no key, and its note says why. A rule with a condition blocks on
@@ -53,10 +51,10 @@ SELECT count(*) AS visits,
          AS "looked up in the table"
   FROM visits;
 
--- The same for a single URL, as a program asks: bind the URL twice. Without a row it is on no list.
+-- From here on the data is made up: a single URL, as a program asks for it. Bind it as :url.
+-- Without a row it is on no list.
+.parameter set :url "'https://sub.EVIL.example:8443/login'"
 .print
-SELECT list, entry FROM bloom_url_keys('https://sub.EVIL.example:8443/login') AS k
-  JOIN entries ON entries.key = k.key
- WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'),
-                   'https://sub.EVIL.example:8443/login')
+SELECT list, entry FROM bloom_url_keys(:url) AS k JOIN entries ON entries.key = k.key
+ WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), :url)
  ORDER BY k.rank;

@@ -27,9 +27,15 @@ def text(name):
     return (SQL / f"{name}.sql").read_text(encoding="utf-8")
 
 
+def read_by(sql):
+    """The files with made-up tables that a recipe reads."""
+    return [release.TOP / name for name in re.findall(r"^\.read (.*)$", sql, re.MULTILINE)]
+
+
 def needs_no_program(sql):
-    """Whether a recipe runs in a browser, which has no files and no programs."""
-    return re.search(r"^\.(import|shell)", sql, re.MULTILINE) is None
+    """Whether a recipe runs in a browser, which has no programs."""
+    texts = [sql, *(path.read_text(encoding="utf-8") for path in read_by(sql))]
+    return not any(re.search(r"^\.(import|shell)", each, re.MULTILINE) for each in texts)
 
 
 def title(name):

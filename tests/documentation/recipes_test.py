@@ -29,6 +29,8 @@ UPDATE = "--update" in sys.argv
 # In the table of sql/README.md: the recipe, the time of its run and the size of its filters.
 ROW = re.compile(r"^(\|.*\]\((\w+)\.sql\).*?\|) ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
 ROWS = {name: (time, size) for _, name, time, size in ROW.findall(MAP.read_text(encoding="utf-8"))}
+# Above this line a recipe has what a user copies.
+MADE_UP = "\n-- From here on the data is made up"
 TIMES = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # seconds: the first that is twice what was measured, or more
 
 
@@ -49,6 +51,11 @@ def filter_bytes(path):
                         if isinstance(value, bytes) and value.startswith(b"\x89BLM"))
     database.close()
     return size
+
+
+def read_by(text):
+    """The files with made-up tables that a recipe reads."""
+    return [TOP / name for name in re.findall(r"^\.read (.*)$", text, re.MULTILINE)]
 
 
 def in_words(size):
@@ -92,8 +99,9 @@ class EachRecipe(InCopy):
     def check(self, recipe):
         """It prints what is in its .out file, in lines that newer shells align otherwise; it leaves
         filters of the size that the table says, and no file behind."""
-        text = (self.top / "sql" / recipe.name).read_text(encoding="utf-8")
-        databases = ["main", "temp", *re.findall(r"^ATTACH .* AS (\w+);", text, re.MULTILINE)]
+        text = recipe.read_text(encoding="utf-8")
+        data = "".join(path.read_text(encoding="utf-8") for path in read_by(text))
+        databases = ["main", "temp", *re.findall(r"^ATTACH .* AS (\w+);", data, re.MULTILINE)]
         before = self.files()
         with tempfile.TemporaryDirectory() as folder:
             text += "".join(f".backup {each} {folder}/{each}\n" for each in databases)
@@ -127,12 +135,33 @@ class Recipes(EachRecipe):
         for recipe in RECIPES:
             self.assertIn(f"sqlite3 < sql/{recipe.name}", recipe.read_text(encoding="utf-8"))
 
+    def test_the_lines_to_copy_come_first(self):
+        """Above MADE_UP nothing is made up: what these lines need is read from sql/data. A recipe
+        that reads all its data has no such line."""
+        read = []
+        for recipe in RECIPES:
+            with self.subTest(recipe.stem):
+                text = recipe.read_text(encoding="utf-8")
+                self.assertEqual(text.lower().count("from here on"), text.count(MADE_UP))
+                first, *made_up = text.split(MADE_UP)
+                code = re.sub(r"^ *--.*| --[ ].*", "", first, flags=re.MULTILINE)
+                self.assertNotRegex(code, "(?i)generate_series|[.]example|:memory:")
+                self.assertRegex(code, r"bloom_(agg|import|new)\(|USING bloom\(")
+                self.assertLessEqual(len(made_up), 1)
+                if not made_up:
+                    self.assertIn("sql/data/", code)
+                self.assertNotIn("\n.read ", "".join(made_up))
+                for path in read_by(text):
+                    self.assertIn(f"-- Made up for sql/{recipe.name}: ",
+                                  path.read_text(encoding="utf-8"))
+                    read.append(path)
+        self.assertEqual(sorted(read), sorted((TOP / "sql/data").glob("*.sql")))
+
     def test_malicious_urls_with_visits_of_ones_own(self):
         """As its remarks say: without what is made up, with the two lines that stand there."""
         text = (self.top / "sql/malicious_urls.sql").read_text(encoding="utf-8")
         own = re.compile(r"^--   (\.import --csv visits\.csv own)\n--   (INSERT .*;)$", re.M)
-        first, *others = re.split(r"^-- Made up:\n.*?^-- End\.\n", text,
-                                  flags=re.MULTILINE | re.DOTALL)
+        first, *others = re.split(r"^\.read .*\n", text, flags=re.MULTILINE)
         self.assertEqual(len(others), 2)
         (self.top / "visits.csv").write_text(
             "day,url,user\n1,https://139.255.123.227:8080/x,ann\n1,https://sqlite.org/,ben\n")

@@ -60,11 +60,13 @@ def recipe_page(name, have, want):
     here = ""
     if PAGE.exists() and sql_recipes.needs_no_program(code):
         here = f", or [run it in your browser](../try.html#recipe={name})"
+    read = "".join(f"## {each.name} in sql/data {{ data-search-exclude }}\n\n{block(each)}\n"
+                   for each in sql_recipes.read_by(code))
     return (f"# {sql_recipes.title(name)}\n\n{first} {rest}\n\n"
             f"You have: {have}. You want: {want}.\n\n"
             f"Run it from the top folder with `sqlite3 < sql/{name}.sql`{here}.\n\n"
             f"## {path.name} {{ data-search-exclude }}\n\n{block(path, code)}\n"
-            f"## It prints {{ data-search-exclude }}\n\n{block(path.with_suffix('.out'))}")
+            f"## It prints {{ data-search-exclude }}\n\n{block(path.with_suffix('.out'))}\n{read}")
 
 
 def page(name):

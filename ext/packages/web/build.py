@@ -114,7 +114,7 @@ PAGE_SCRIPTS = ("dom.js", "probes.js", "shell.js", "picture.js", "list.js", "siz
                 "page.js")
 
 # What recipes read.
-READ = (".txt", ".json")
+READ = (".txt", ".json", ".csv", ".sql")
 
 
 def joined(*texts):

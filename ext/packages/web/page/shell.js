@@ -56,6 +56,12 @@ async function runScript(database, text, { show, onProgress, isStopped }) {
       if (part.sql !== undefined) await database.run(part.sql, [], options);
       else if (part.command === "print")
         show({ text: part.words.length === 1 ? part.words[0] : part.rest });
+      else if (part.command === "read" && part.rest in packedFiles)
+        await database.run(
+          new TextDecoder().decode(await fileOfPage(part.rest)),
+          [],
+          options,
+        );
       else if (!IGNORED_COMMANDS.includes(part.command))
         throw new Error(`.${part.command} is not known here; the sqlite3 shell has it`);
   } catch (error) {
