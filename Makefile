@@ -138,10 +138,11 @@ uninstall:
 	rm -rf "$(DESTDIR)$(CMAKE_PACKAGE)"
 
 # URLS, VISITS and SQLITE3 reach the script through the environment, so that a path may hold any
-# character. In small letters they would not, and the demo would be that of the list of ours.
+# character. Under another name they would not, and the demo would be that of the list of ours.
 demo: $(LIBRARY)
-	$(foreach name,urls visits sqlite3,$(if $(filter command,$(origin $(name))),$(error \
-	    demo: write $(name)= in capitals, for example make demo URLS=hosts.txt VISITS=History)))
+	$(foreach name,url urls visit visits sqlite3 URL VISIT,$(if \
+	    $(filter command,$(origin $(name))),$(error demo: there is no $(name)=. Write URLS=, \
+	    VISITS= or SQLITE3=, for example make demo URLS=hosts.txt VISITS=History)))
 	@sh sql/demo.sh
 
 help:

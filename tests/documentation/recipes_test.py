@@ -279,12 +279,13 @@ The filter is 22.8 times smaller than the index, and [\d.]+ times as fast.
         run = self.demo(URLS=self.write(b"http://A.example/\n"), VISITS="1")
         self.assertNotIn("went to an entry.", run.stdout)
 
-    def test_names_in_small_letters_and_addresses(self):
-        run = subprocess.run(["make", "demo", "urls=hosts.txt"], cwd=TOP, capture_output=True,
-                             text=True, check=False)
-        self.assertNotEqual(run.returncode, 0)
-        self.assertIn("demo: write urls= in capitals, for example make demo URLS=hosts.txt",
-                      run.stderr)
+    def test_other_names_and_addresses(self):
+        for name in ("url", "urls", "visit", "visits", "sqlite3", "URL", "VISIT"):
+            run = subprocess.run(["make", "demo", f"{name}=hosts.txt"], cwd=TOP,
+                                 capture_output=True, text=True, check=False)
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn(f"demo: there is no {name}=. Write URLS=, VISITS= or SQLITE3=, for "
+                          "example make demo URLS=hosts.txt VISITS=History", run.stderr)
         address = "https://lists.example/it.txt"
         for name, file in (("URLS", "list.txt"), ("VISITS", "visits.txt")):
             self.refused(f"'{address}' is an address. Download it first: curl -Lo {file} "

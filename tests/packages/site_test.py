@@ -274,6 +274,26 @@ class Looks(unittest.TestCase):
             page.wait_for_url("**/index.html")
             self.assertEqual(self.wrong, [])
 
+    @unittest.skipUnless((SITE / "try.html").exists(), "skipped: make page was not run")
+    def test_the_page_to_try_it_leads_to_the_search_and_has_the_switch_of_the_colours(self):
+        page = self.open(390, "dark")
+        for words, colour in (("Switch to light", LIGHT), ("Switch to dark", DARK),
+                              ("As the system has it", DARK)):
+            page.goto(self.address + "try.html")
+            page.wait_for_selector("body[data-ready]")
+            self.assertEqual(
+                page.evaluate("document.documentElement.scrollWidth"), 390)
+            page.click(f"#bar button >> text={words}")
+            self.assertEqual(self.background(page), colour)
+            page.evaluate(self.axe)
+            self.assertEqual(page.evaluate(AXE), [])
+            page.click("#bar a >> text=Search")
+            page.wait_for_url("**/index.html?q=")
+            self.assertEqual(self.background(page), colour)
+            self.assertTrue(page.locator(".md-search__input").evaluate(
+                "(field) => field === document.activeElement"))
+        self.assertEqual(self.wrong, [])
+
 
 if __name__ == "__main__":
     unittest.main()

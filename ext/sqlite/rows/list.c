@@ -40,32 +40,11 @@ static int list_rows_next(struct bloom_rows *rows) {
     return SQLITE_OK;
 }
 
-/* Returns true if a text is one URL without a line end. That is meant as the address of a list. */
-static bool list_is_address(const uint8_t *text, size_t length) {
-    static const char *const SCHEMES[] = {"http://", "https://", "ftp://", "file://"};
-    const struct list_span span = {text, text + length};
-    bool has_scheme = false;
-    for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; i++)
-        has_scheme |= list_begins(span, SCHEMES[i]);
-    for (size_t i = 0; has_scheme && i < length; i++)
-        has_scheme = text[i] > ' ';
-    return has_scheme;
-}
-
 static int list_rows_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
     int code = bloom_rows_need_text(rows, run);
     if (code != SQLITE_OK)
         return code;
-    if (rows->type == SQLITE_TEXT && list_is_address(rows->bytes, rows->length)) {
-        char quoted[BLOOM_QUOTE_SIZE];
-        bloom_quote(quoted, rows->bytes, rows->length);
-        return bloom_rows_fail(
-            rows,
-            "%s is an address and not the text of a list. Download it first, and "
-            "give the text. If it is the only entry, add char(10) to it",
-            quoted);
-    }
     const char *problem = bloom_list_begin(&cursor->list, rows->bytes, rows->length);
     if (problem != NULL)
         return bloom_rows_fail(rows, "the text is %s", problem);

@@ -84,6 +84,18 @@ static bool is_file_name(const uint8_t *text, size_t length) {
     return !list_has((struct list_span){name.at, slash}, '.');
 }
 
+/* Returns true if a text is one URL without a line end. That is meant as the address of a text. */
+static bool is_address(const uint8_t *text, size_t length) {
+    static const char *const SCHEMES[] = {"http://", "https://", "ftp://", "file://"};
+    const struct list_span span = {text, text + length};
+    bool has_scheme = false;
+    for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; i++)
+        has_scheme |= list_begins(span, SCHEMES[i]);
+    for (size_t i = 0; has_scheme && i < length; i++)
+        has_scheme = text[i] > ' ';
+    return has_scheme;
+}
+
 int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
     int type = sqlite3_value_type(run->value);
     if (type == SQLITE_NULL)
@@ -91,10 +103,17 @@ int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
             rows, "the text is NULL. If readfile was to read it, check the name of the file");
     if (type != SQLITE_TEXT && type != SQLITE_BLOB)
         return bloom_rows_fail(rows, "the text is a number. Give TEXT or a BLOB");
-    if (!is_file_name(rows->bytes, rows->length))
+    bool address = type == SQLITE_TEXT && is_address(rows->bytes, rows->length);
+    if (!address && !is_file_name(rows->bytes, rows->length))
         return SQLITE_OK;
     char quoted[BLOOM_QUOTE_SIZE];
     bloom_quote(quoted, rows->bytes, rows->length);
+    if (address)
+        return bloom_rows_fail(rows,
+                               "%s is an address and not the text that is there. Download it "
+                               "first, and give the text. If it is the only line, add char(10) to "
+                               "it",
+                               quoted);
     return bloom_rows_fail(
         rows,
         "%s looks like the name of a file. Give its text, which is readfile(%s) in the "
