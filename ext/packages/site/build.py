@@ -4,7 +4,7 @@
 The files are copied to where they are in the project, so their links stay as they are. What they
 link to that no browser shows, for example a recipe in SQL, becomes a page of its own. A folder does
 not, so a link to one becomes its text. The search knows the pages of mkdocs.yml and the recipes,
-but no sources. The page to try it gets the tabs of the site.
+but no sources. The page to try it gets the tabs of the site, its colours, and a way to its search.
 """
 
 import os
