@@ -31,7 +31,7 @@ SELECT path, CASE WHEN bloom_check((SELECT bloom_pin(f) FROM filters WHERE name 
                   THEN 'probably known' ELSE 'look at it' END AS verdict
   FROM hashed ORDER BY path;
 
--- In lower case nothing is found. That is no error, because any text could be a key.
+-- In lower case nothing is found. That is not an error, because any text could be a key.
 .print
 SELECT count(*) AS "found in lower case"
   FROM hashed WHERE bloom_check((SELECT bloom_pin(f) FROM filters), lower(sha1));

@@ -12,7 +12,7 @@
 -- row.
 CREATE TABLE lines AS SELECT * FROM bloom_list(readfile('sql/data/urlhaus.txt'));
 .mode column
-.print The lines of the list, and why some are no entries
+.print The lines of the list, and why some are not entries
 SELECT coalesce(note, 'a URL or name') AS line, count(*) AS lines, count(DISTINCT key) AS keys
   FROM lines GROUP BY note
 UNION ALL

@@ -1,6 +1,6 @@
 -- Which DNS queries of the last months would a new list have blocked in Pi-hole, and what does it
 -- add to the lists that you have? Pi-hole keeps lists and queries in two SQLite databases. It takes
--- only names, each for that name alone, and ||name^, which is also what is below the name (here: of
+-- only names, each for just that name, and ||name^, which is also what is below the name (here: of
 -- names of up to five labels). The names that you allow are left out. Allowed patterns, lists of
 -- allowed names and groups are not looked at.
 -- From the top folder: sqlite3 < sql/pihole.sql

@@ -88,8 +88,10 @@ class Visits(RunsDemo):
 
     def with_own(self, recipe, **files):
         """What a recipe prints with other files than what is made up or in sql/data."""
-        text = (self.top / "sql" / recipe).read_text(encoding="utf-8").replace(
-            "'0.0.0.0 evil.example'", "'evil.example' || char(10) || '127.0.0.1'")
+        text = re.sub(r"(?m)^\.read (.*)$",
+                      lambda read: (self.top / read[1]).read_text(encoding="utf-8"),
+                      (self.top / "sql" / recipe).read_text(encoding="utf-8"))
+        (self.top / "sql/data/mine.txt").write_text("evil.example\n127.0.0.1\n", encoding="utf-8")
         for name, path in files.items():
             text = re.sub(rf"^(CREATE TABLE|INSERT INTO) {name}\..*?;\n", "", text,
                           flags=re.MULTILINE | re.DOTALL)

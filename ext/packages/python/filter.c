@@ -97,7 +97,7 @@ static bool is_a(PyObject *object, PyTypeObject *type) {
 }
 
 /* Reads an object as a key, which holds as long as the object. Returns 0 for None, NaN and NA,
- * which are no keys, and -1 after raising. */
+ * which are not keys, and -1 after raising. */
 static int key_of(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number) {
     Py_ssize_t length;
     int overflow;
@@ -863,7 +863,7 @@ static PyObject *list_of_answers(PyObject *module, PyObject *answers) {
 
 static PyMethodDef methods[] = {
     {"add", filter_add, METH_O,
-     "add(key): adds a key: a str, bytes, int or float. None and NaN are no keys."},
+     "add(key): adds a key: a str, bytes, int or float. None and NaN are not keys."},
     {"discard", filter_discard, METH_O,
      "discard(key): removes a key once, if it is in a filter of layout counting."},
     {"copy", filter_copy, METH_NOARGS, "copy(): a filter of its own with the same keys."},

@@ -142,7 +142,7 @@ class Filter(_filter.Filter):
     file.write(f), pickle.
 
     A key is a str, bytes, int (64 bits), float, or what has __index__, which is an int. None, NaN
-    and NA of pandas are no keys: adding them changes nothing, and they are never in.
+    and NA of pandas are not keys: adding them changes nothing, and they are never in.
     """
 
     __slots__ = ("__weakref__",)
