@@ -181,10 +181,10 @@ static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row
 
 int bloom_chunks_start(struct bloom_chunks *chunks, bool changes) {
     struct bloom_span *span = chunks->span;
-    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     int code = bloom_span_start(span);
     if (code != SQLITE_OK || span->knows_row_0)
         return code;
+    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     code = refresh_row_0(chunks, changes, row);
     if (code == SQLITE_OK &&
         (chunks->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))

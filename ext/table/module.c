@@ -372,11 +372,36 @@ static int cursor_close(sqlite3_vtab_cursor *base) {
     return SQLITE_OK;
 }
 
+/* Plans by which there is no row, and what to write instead. */
+static int refuse_plan(struct table *table, int plan) {
+    const char *name = database_of(table)->name;
+    const bool has_rule = table->chunks.configuration.key_shape.keying.rule != NULL;
+    switch (plan) {
+    case PLAN_LIST:
+        return table_error(table,
+                           "a filter table cannot list its keys. Check a key with EXISTS (SELECT 1 "
+                           "FROM %s WHERE %s.key %s x), or select info or filter without key",
+                           name, name, has_rule ? "MATCH" : "=");
+    case PLAN_COUNT:
+        return table_error(table,
+                           "a filter table cannot list its keys, so it has no rows to count or "
+                           "delete. Delete all keys with "
+                           "INSERT INTO %s(%s) VALUES ('clear'), or estimate their number with "
+                           "SELECT json_extract(info, '$.count') FROM %s",
+                           name, name, name);
+    case PLAN_ARGUMENTS:
+        return table_error(
+            table, "as a function a filter table takes one argument, the key. Write %s(x)", name);
+    default:
+        return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE. "
+                                  "Without a rule write key = x");
+    }
+}
+
 static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
                          sqlite3_value **arguments) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
-    const char *name = database_of(table)->name;
     const struct bloom_shape *shape = &table->chunks.configuration.key_shape;
     uint64_t words[BLOOM_ASKED_WORDS];
     unsigned asked = 1;
@@ -388,31 +413,11 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     int code = enter_cursor(cursor);
     if (code != SQLITE_OK)
         return report(table, code);
-    switch (plan) {
-    case PLAN_LIST:
-        return table_error(table,
-                           "a filter table cannot list its keys. Check a key with EXISTS (SELECT 1 "
-                           "FROM %s WHERE %s.key %s x), or select info or filter without key",
-                           name, name, shape->keying.rule != NULL ? "MATCH" : "=");
-    case PLAN_COUNT:
-        return table_error(table,
-                           "a filter table cannot list its keys, so it has no rows to count or "
-                           "delete. Delete all keys with "
-                           "INSERT INTO %s(%s) VALUES ('clear'), or estimate their number with "
-                           "SELECT json_extract(info, '$.count') FROM %s",
-                           name, name, name);
-    case PLAN_ARGUMENTS:
-        return table_error(
-            table, "as a function a filter table takes one argument, the key. Write %s(x)", name);
-    case PLAN_DESCRIBE:
-        cursor->at_row = true;
+    cursor->at_row = plan == PLAN_DESCRIBE;
+    if (cursor->at_row)
         return SQLITE_OK;
-    default:
-        break;
-    }
-    if (plan == PLAN_MATCH && shape->keying.rule == NULL)
-        return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE. "
-                                  "Without a rule write key = x");
+    if (plan != PLAN_KEY && (plan != PLAN_MATCH || shape->keying.rule == NULL))
+        return refuse_plan(table, plan);
     struct bloom_typed_key key =
         bloom_typed_key(table->chunks.configuration.key, arguments[0], false);
     enum bloom_key_kind kind = plan == PLAN_MATCH

@@ -20,7 +20,7 @@ static struct bloom_row seen_marker, absent_marker;
 
 static struct bloom_slot *find_slot(struct bloom_slot *slots, size_t count, sqlite3_int64 id) {
     const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* 2^64 divided by the golden ratio */
-    size_t at = (size_t)((uint64_t)id * golden >> 32) & (count - 1);
+    size_t at = (size_t)(((uint64_t)id * golden >> 32) * count >> 32);
     while (slots[at].id != 0 && slots[at].id != id)
         at = (at + 1) & (count - 1);
     return &slots[at];

@@ -211,12 +211,13 @@ int bloom_span_start(struct bloom_span *span) {
     span->is_usable =
         BLOOM_CACHE_BYTES > 0 && !span->is_memory_file &&
         (transaction == BLOOM_BEGUN || (transaction == BLOOM_OUTSIDE && !is_writing(span)));
-    if (!span->is_usable && code == SQLITE_OK)
-        code = bloom_span_write(span); /* an error, if there are drafts at all */
-    if (!span->is_usable)
+    if (!span->is_usable) {
+        if (code == SQLITE_OK)
+            code = bloom_span_write(span); /* an error, if there are drafts at all */
         bloom_span_end(span);
-    else if (transaction == BLOOM_OUTSIDE)
+    } else if (transaction == BLOOM_OUTSIDE) {
         continue_outside(span);
+    }
     if (span->rows.is_full && !span->has_asked)
         ask_limit(span);
     return code;

@@ -10,7 +10,7 @@
 enum {
     INODES = 48,
     PATH_SIZE = 200,
-    SIZE_MOST = 1 << 24,
+    SIZE_MOST = 1 << 26,
     SECTOR = 512, /* what a loss of power leaves whole or not at all */
     REGIONS = 64  /* of shared memory */
 };
