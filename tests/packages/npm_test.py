@@ -27,9 +27,9 @@ class Npm(Scratch):
         library = self.folder / "node_modules/sqlite-bloom-linux-x64/bloom.so"
         self.assertEqual(self.node(PATH), str(library))
         (self.folder / "module.mjs").write_text(
-            "import { load } from 'sqlite-bloom';\n"
-            "load({ loadExtension(path) { console.log(path); } });\n")
-        self.assertEqual(run("node", "module.mjs", cwd=self.folder).strip(), str(library))
+            "import sqliteBloom, { load } from 'sqlite-bloom';\n"
+            "load({ loadExtension(path) { console.log(path, load === sqliteBloom.load); } });\n")
+        self.assertEqual(run("node", "module.mjs", cwd=self.folder).strip(), f"{library} true")
         shutil.copytree(library.parent, f"{library.parent}-musl")
         musl = ("Object.defineProperty(process, 'report',"
                 " { value: { getReport: () => ({ header: {} }) } });")
@@ -80,9 +80,10 @@ class Drivers(Scratch):
     def test_types(self):
         (self.folder / "use.mts").write_text("""
 import Database from "better-sqlite3";
-import { addAll, build, getLoadablePath, load } from "sqlite-bloom";
+import sqliteBloom, { addAll, build, getLoadablePath, load } from "sqlite-bloom";
 const database = new Database(getLoadablePath());
 load(database);
+sqliteBloom.load(database);
 build(database, ["a"], { capacity: 9, fpr: null, options: "bitmap", progress: console.log });
 addAll(database, "seen", new Set([1n, null]), { progress: console.log });
 // @ts-expect-error
