@@ -10,13 +10,13 @@
 .mode column
 
 CREATE VIRTUAL TABLE seen USING bloom(capacity=100000, fpr=0.001, key=TEXT);
-CREATE TABLE door(key TEXT NOT NULL);
+CREATE TABLE door(key TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TRIGGER door_in BEFORE INSERT ON door
   WHEN EXISTS (SELECT 1 FROM seen WHERE key = new.key)
   BEGIN SELECT RAISE(IGNORE); END;
 CREATE TRIGGER door_out AFTER INSERT ON door BEGIN
   INSERT INTO seen(key) VALUES (new.key);
-  DELETE FROM door WHERE rowid = new.rowid;
+  DELETE FROM door WHERE key = new.key;
 END;
 
 -- From here on the data is made up.
@@ -25,8 +25,8 @@ INSERT INTO door(key) VALUES ('a'), ('b'), ('b') ON CONFLICT DO NOTHING RETURNIN
 SELECT changes();
 
 .print
-.print Once more, with one key that is new
-INSERT INTO door(key) VALUES ('a'), ('b'), ('c') ON CONFLICT DO NOTHING RETURNING key AS "new";
+.print Once more, with one key that is new, and the column named
+INSERT INTO door(key) VALUES ('a'), ('b'), ('c') ON CONFLICT (key) DO NOTHING RETURNING key AS "new";
 SELECT changes();
 
 -- It belongs to the transaction. A key of one that is rolled back is new again.

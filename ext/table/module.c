@@ -308,7 +308,7 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     if (request.collation != NULL)
         return table_error(table_of(base),
                            "key is compared with COLLATE %s, but a filter knows only the bytes of "
-                           "keys. Write key on the left, or lower(x) on both sides",
+                           "keys. Add lower(x), and ask for key = lower(x)",
                            request.collation);
     info->estimatedRows = 1;
     info->estimatedCost = FAILURE_COST;
