@@ -115,10 +115,7 @@ static struct list_span list_next_option(struct list_span *options, struct list_
 /* Returns the host of a pattern. */
 static struct list_span list_pattern_host(struct list_span pattern) {
     pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
-    const uint8_t *end = pattern.at;
-    while (end < pattern.end && *end != '\0' && strchr("/^:?|*", *end) == NULL)
-        end++;
-    return (struct list_span){pattern.at, end};
+    return (struct list_span){pattern.at, list_find_any(pattern, "/^:?|*")};
 }
 
 /* Returns true if a host is a domain or below it, or may be. Of word.* the host has `word.` in it.
@@ -260,9 +257,11 @@ static bool list_ends_in_name(struct list_span pattern) {
  * and AdGuard take a name for a host. A name that ends like a file is not a host. */
 bool list_is_part(const struct list_state *state, struct list_span pattern) {
     const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
+    if (!state->adblock && !is_odd)
+        return false;
     const struct list_span host = {pattern.at, list_find(pattern, ':')};
     struct list_span ending = {pattern.end, pattern.end};
-    if ((!state->adblock && !is_odd) || (list_is_ipv4(host) && !list_has(pattern, '/')) ||
+    if ((list_is_ipv4(host) && !list_has(pattern, '/')) ||
         list_is_ipv6(list_without_brackets(pattern)))
         return false;
     while (ending.at > pattern.at && ending.at[-1] != '.')
@@ -274,13 +273,6 @@ bool list_is_part(const struct list_state *state, struct list_span pattern) {
             *pattern.at == '-' || *pattern.at == '.' || *pattern.at == '_'))
         pattern.at++;
     return state->adblock && (is_odd || pattern.at < pattern.end);
-}
-
-/* Returns true if what is between slashes has no sign of a regular expression. */
-static bool list_is_folder(struct list_span line) {
-    while (line.at < line.end && *line.at != '\0' && strchr("$()*+?[\\]^{|}", *line.at) == NULL)
-        line.at++;
-    return line.at == line.end;
 }
 
 enum list_form list_adblock(struct list_state *state, struct list_span *line) {
@@ -315,7 +307,7 @@ enum list_form list_adblock(struct list_state *state, struct list_span *line) {
         }
     }
     if (list_length(*line) > 1 && *line->at == '/' && line->at[1] != '/' && line->end[-1] == '/')
-        return list_is_folder(*line) ? LIST_PART : LIST_EXPRESSION;
+        return list_find_any(*line, "$()*+?[\\]^{|}") == line->end ? LIST_PART : LIST_EXPRESSION;
     if (list_ends_in_name(*line) && (form != LIST_OTHER || list_begins(*line, ".")))
         return LIST_PART;
     if (form == LIST_OTHER)

@@ -7,9 +7,11 @@
  * were any. */
 static bool list_wildcard(struct list_span *line) {
     const struct list_span whole = *line;
-    const struct list_span host = {list_find(*line, ':'), line->end};
-    if (list_begins(*line, "*://") || (list_has_scheme(*line) && list_begins(host, "://*.")))
-        line->at = host.at + strlen("://");
+    if (list_has_scheme(*line)) {
+        const struct list_span host = {list_find(*line, ':'), line->end};
+        if (list_begins(*line, "*://") || list_begins(host, "://*."))
+            line->at = host.at + strlen("://");
+    }
     line->at += list_begins(*line, "*.") || list_begins(*line, "+.") ? 2 : list_begins(*line, ".");
     line->end -= list_ends(*line, "/*");
     return line->at > whole.at || line->end < whole.end;
@@ -18,14 +20,14 @@ static bool list_wildcard(struct list_span *line) {
 /* Writes an entry without what keeps people from clicking on it: hxxp, [.], (dot), [:] and the
  * like. Round and curly brackets count only before the path. In a quoted field, two quotation marks
  * mean one (RFC 4180). Returns true if the entry was defanged. */
-static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t *used) {
+static bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used) {
     const size_t mangled = list_mangled_scheme(span);
     bool defanged = mangled > 0;
     unsigned slashes = 0;
-    *used = 0;
+    uint8_t *to = text;
     if (defanged) {
         memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
-        *used = 3;
+        to += 3;
         span.at += mangled;
     }
     while (span.at < span.end) {
@@ -35,14 +37,15 @@ static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t 
         if (piece == 0) {
             slashes += *span.at == '/';
             span.at += quoted && list_begins(span, "\"\"");
-            to[(*used)++] = *span.at++;
+            *to++ = *span.at++;
             continue;
         }
-        memcpy(to + *used, meant, strlen(meant));
-        *used += strlen(meant);
+        while (*meant != '\0')
+            *to++ = (uint8_t)*meant++;
         span.at += piece;
         defanged = true;
     }
+    *used = (size_t)(to - text);
     return defanged;
 }
 
@@ -122,7 +125,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     }
     if (form == LIST_COLUMN)
         list_value_of(&span);
-    const bool is_whole = list_has(span, ',') || list_has(span, ' ') || list_has(span, '|');
+    const struct list_span whole = span;
     const bool quoted =
         (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';
     const bool wildcard = list_wildcard(&span);
@@ -143,17 +146,18 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
         return LIST_NO_HOST;
     /* A key must also be acceptable as an entry of its own. */
     const struct list_span key = {list->key, list->key + list->url.length};
-    if (list_is_range(key))
+    if (url_is_digit(*key.at) && list_is_range(key))
         return LIST_RANGE;
     other = list_other(key);
     if (other >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
         form = !list_is_text(span) ? LIST_BYTES
-               : is_whole          ? LIST_WHOLE /* warns, so it goes first */
-               : defanged          ? LIST_DEFANGED
-               : wildcard          ? LIST_WILDCARD
-                                   : network;
+               : list_find_either(whole, ',', ' ') < whole.end || list_has(whole, '|')
+                   ? LIST_WHOLE /* warns, so it goes first */
+               : defanged ? LIST_DEFANGED
+               : wildcard ? LIST_WILDCARD
+                          : network;
     form = list_settle(list, form);
     if (list->url.address)
         return form;

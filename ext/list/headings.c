@@ -16,9 +16,8 @@ static bool list_can_be_name(struct list_span field, bool may_have_dot) {
     const bool is_number = field.at < field.end && url_is_digit(*field.at);
     if (field.at < field.end && strchr("(./&?%", *field.at) != NULL)
         return false;
-    for (const uint8_t *at = field.at; at < field.end; at++)
-        if (*at == '\0' || strchr("\"$*<=>@[\\]^`{|}~", *at) != NULL)
-            return false;
+    if (list_find_any(field, "\"$*<=>@[\\]^`{|}~") < field.end)
+        return false;
     return list_value_of(&field) == LIST_IS_WORD ||
            (may_have_dot && !is_number && !list_has_scheme(field));
 }

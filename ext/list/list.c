@@ -68,24 +68,15 @@ static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
     list->line++;
 }
 
-/* Returns true if one of the next eight bytes is LF or CR. */
-static bool list_has_break(const uint8_t *bytes) {
-    const uint64_t word = bloom_load64(bytes);
-    return (url_zeros(word ^ url_eight('\n')) | url_zeros(word ^ url_eight('\r'))) != 0;
-}
-
 /* Reads the next line, without blanks around it, if it ends before that place in the list. */
 static enum bloom_list_step list_next_line(struct bloom_list *list, size_t before,
                                            struct list_span *line) {
     if (list->at >= list->length)
         return BLOOM_LIST_END;
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length;
-    const uint8_t *stop = list->bytes + list->sought;
     const uint8_t *most = list->bytes + before;
-    while (most - stop >= 8 && !list_has_break(stop))
-        stop += 8;
-    while (stop < most && *stop != '\n' && *stop != '\r')
-        stop++;
+    const uint8_t *stop =
+        list_find_either((struct list_span){list->bytes + list->sought, most}, '\n', '\r');
     list->sought = (size_t)(stop - list->bytes);
     if (stop >= most && stop < end)
         return BLOOM_LIST_PAUSE;

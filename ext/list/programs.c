@@ -73,12 +73,15 @@ static bool list_is_same(struct list_span a, struct list_span b) {
  * record has a name or an address of its own is not blocked. */
 enum list_form list_zone(struct list_state *state, struct list_span *line) {
     (void)state;
-    if (*line->at == '"') /* early, because rows of tables begin so and are long */
-        return LIST_OTHER;
-    struct list_span rest = *line, owner = list_word(&rest), type = list_word(&rest), target;
+    struct list_span rest = *line, owner, type, target;
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
-        return list_is_one_of(owner, ",$generate,$include,$origin,$ttl,") ? LIST_DIRECTIVE
-                                                                          : LIST_NO_HOST;
+        return list_is_one_of(list_word(&rest), ",$generate,$include,$origin,$ttl,")
+                   ? LIST_DIRECTIVE
+                   : LIST_NO_HOST;
+    if (*line->at == '"' || (*line->at != '@' && !list_has_blank(*line)))
+        return LIST_OTHER; /* early, because most lines do */
+    owner = list_word(&rest);
+    type = list_word(&rest);
     if (list_is(owner, "@"))
         return LIST_DIRECTIVE;
     while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
@@ -106,10 +109,11 @@ enum list_form list_zone(struct list_state *state, struct list_span *line) {
  * X, of which the host or network is left. */
 enum list_form list_proxy(struct list_state *state, struct list_span *line) {
     (void)state;
-    struct list_span rest = *line, value, policy;
+    const struct list_span word = {line->at, list_find(*line, ',')};
+    struct list_span rest = {word.end + 1, line->end}, value, policy;
     char name[LIST_FOLDED];
-    if (!url_is_letter(*line->at) || !list_has(*line, ',') ||
-        !list_fold(list_next_field(&rest, ','), false, name))
+    if (!url_is_letter(*line->at) || word.end == line->end ||
+        !list_fold(list_trim(word), false, name))
         return LIST_OTHER;
     if (strstr(
             ",domain,domain-suffix,domain-wildcard,host,host-suffix,host-wildcard,ip-cidr,ip-cidr6,"

@@ -56,10 +56,11 @@ static inline struct list_span list_trim(struct list_span span) {
 /* Returns true if a span begins with a word. The word is in lower case, and the case of the span
  * does not matter. */
 static inline bool list_begins(struct list_span span, const char *word) {
-    size_t length = strlen(word), i = 0;
-    while (i < length && i < list_length(span) && url_lower(span.at[i]) == (uint8_t)word[i])
-        i++;
-    return i == length;
+    while (*word != '\0' && span.at < span.end && url_lower(*span.at) == (uint8_t)*word) {
+        span.at++;
+        word++;
+    }
+    return *word == '\0';
 }
 
 /* Returns true if a span ends with a word, likewise. */
@@ -71,7 +72,7 @@ static inline bool list_ends(struct list_span span, const char *word) {
 
 /* Returns true if a span is a word, likewise. */
 static inline bool list_is(struct list_span span, const char *word) {
-    return list_length(span) == strlen(word) && list_begins(span, word);
+    return list_begins(span, word) && list_length(span) == strlen(word);
 }
 
 enum { LIST_FOLDED = 24 };
@@ -137,13 +138,34 @@ static inline bool list_has(struct list_span span, uint8_t byte) {
     return list_find(span, byte) < span.end;
 }
 
+static inline bool list_has_blank(struct list_span span) {
+    return list_has(span, ' ') || list_has(span, '\t');
+}
+
+/* Returns where the first of two bytes is in a span, or its end. */
+static inline const uint8_t *list_find_either(struct list_span span, uint8_t a, uint8_t b) {
+    for (; list_length(span) >= 8; span.at += 8) {
+        const uint64_t word = bloom_load64(span.at);
+        if ((url_zeros(word ^ url_eight(a)) | url_zeros(word ^ url_eight(b))) != 0)
+            break;
+    }
+    while (span.at < span.end && *span.at != a && *span.at != b)
+        span.at++;
+    return span.at;
+}
+
+/* Returns where the first of some signs, or a zero byte, is in a span, or its end. */
+static inline const uint8_t *list_find_any(struct list_span span, const char *signs) {
+    do
+        span.end = list_find(span, (uint8_t)*signs);
+    while (*signs++ != '\0');
+    return span.end;
+}
+
 /* Removes the first word, with the blanks before it, from the rest, and returns it. */
 static inline struct list_span list_word(struct list_span *rest) {
     struct list_span word = list_trim(*rest);
-    rest->at = word.at;
-    while (rest->at < rest->end && !list_is_blank(*rest->at))
-        rest->at++;
-    word.end = rest->at;
+    rest->at = word.end = list_find_either(word, ' ', '\t');
     return word;
 }
 
@@ -176,6 +198,8 @@ static inline struct list_span list_without_brackets(struct list_span span) {
 
 static inline bool list_is_ipv6(struct list_span span) {
     uint16_t groups[IPV6_GROUPS];
+    if (span.at == span.end || (*span.at != ':' && url_digit(*span.at) > 15))
+        return false; /* early, because most names are none */
     span.end = list_find(span, '%');
     return url_read_ipv6(span.at, list_length(span), groups);
 }
@@ -195,8 +219,8 @@ static inline bool list_is_number(struct list_span span) {
     at += list_begins(span, "-");
     if (at == span.end || !url_is_digit(*at))
         return false;
-    for (; at < span.end && (url_is_digit(*at) || (*at != '\0' && strchr("-+TZ ", *at) != NULL) ||
-                             (*at >= '.' && *at <= ':'));
+    for (; at < span.end &&
+           ((*at >= '-' && *at <= ':') || *at == '+' || *at == 'T' || *at == 'Z' || *at == ' ');
          at++)
         dots += *at == '.' && at + 1 < span.end && url_is_digit(at[1]);
     return at == span.end && dots < 3 && !list_is_ipv6(span);

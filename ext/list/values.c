@@ -92,8 +92,9 @@ static bool list_is_file_or_package(struct list_span name) {
     if (first.end + 1 == ending.at) /* a package has three parts */
         return false;
     while (name.at < name.end && !list_begins(name, ".android."))
-        name.at++;
-    return name.at < name.end || list_is_one_of(first, ",com,io,net,org,");
+        name.at = list_find((struct list_span){name.at + 1, name.end}, '.');
+    return name.at < name.end || list_is(first, "com") || list_is(first, "io") ||
+           list_is(first, "net") || list_is(first, "org");
 }
 
 /* Says what a host without a scheme is, perhaps defanged and with a port. It is an entry if it is
@@ -130,6 +131,11 @@ static enum list_value list_host_value(struct list_span host, bool has_path) {
 
 enum list_value list_value_of(struct list_span *field) {
     struct bloom_url_plain plain;
+    if (list_length(*field) == 0 || list_is_number(*field))
+        return LIST_IS_WORD;
+    const bool with_scheme = list_has_scheme(*field);
+    if (with_scheme && !list_is_defanged(*field))
+        return LIST_IS_ENTRY;
     if (bloom_url_read_plain(&plain, field->at, list_length(*field)) &&
         plain.end == list_length(*field) && field->at[plain.host_end - 2] != '.') {
         const struct list_span name = {field->at, field->end};
@@ -138,9 +144,7 @@ enum list_value list_value_of(struct list_span *field) {
                    ? LIST_IS_DOUBTFUL
                    : LIST_IS_ENTRY;
     }
-    if (list_length(*field) == 0 || list_is_number(*field))
-        return LIST_IS_WORD;
-    const bool has_scheme = list_has_scheme(*field) || list_mangled_scheme(*field) > 0;
+    const bool has_scheme = with_scheme || list_mangled_scheme(*field) > 0;
     const bool is_defanged = list_is_defanged(*field);
     struct list_span host = *field, network;
     for (host.end = host.at; host.end < field->end; host.end++)
