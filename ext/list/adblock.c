@@ -105,11 +105,8 @@ static enum list_option list_option_of(struct list_span name) {
 
 /* Removes the first option and its value from the rest of them. */
 static struct list_span list_next_option(struct list_span *options, struct list_span *value) {
-    const struct list_span option = {options->at, list_find(*options, ',')};
-    const struct list_span name = {option.at, list_find(option, '=')};
-    options->at = option.end < options->end ? option.end + 1 : options->end;
-    *value = (struct list_span){name.end < option.end ? name.end + 1 : name.end, option.end};
-    return list_trim(name);
+    *value = list_split(options, ',');
+    return list_trim(list_split(value, '='));
 }
 
 /* Returns the host of a pattern. */
@@ -148,8 +145,7 @@ static bool list_demands(struct list_span values, bool denies, struct list_span 
     const struct list_span host = list_pattern_host(pattern);
     bool demands = list_length(values) == 0;
     while (values.at < values.end && !demands) {
-        struct list_span value = {values.at, list_find(values, '|')};
-        values.at = value.end + (value.end < values.end);
+        struct list_span value = list_split(&values, '|');
         demands = denies == (*value.at == '~');
         value.at += !denies;
         demands = demands || list_is_below(host, value);
@@ -160,10 +156,7 @@ static bool list_demands(struct list_span values, bool denies, struct list_span 
 /* Returns true if what a resolver is to answer stops a page: an error, nothing, or a blocking
  * address. It is written NXDOMAIN, 0.0.0.0 or NOERROR;A;0.0.0.0. */
 static bool list_answers_nothing(struct list_span value) {
-    const struct list_span code = {value.at, list_find(value, ';')};
-    struct list_span answer = value;
-    while (list_has(answer, ';'))
-        answer.at = list_find(answer, ';') + 1;
+    const struct list_span code = {value.at, list_find(value, ';')}, answer = list_last(value, ';');
     return list_is_one_of(code, ",nxdomain,refused,servfail,") || list_is_sink(answer) ||
            (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
 }
@@ -171,24 +164,22 @@ static bool list_answers_nothing(struct list_span value) {
 /* Returns whether a rule with some options does not block, has a condition, or stops whoever opens
  * what its pattern names. LIST_PLAIN means that some of them are not options. */
 static enum list_form list_with_options(struct list_span options, struct list_span pattern) {
-    bool known = true, changes = false, condition = false, kind = false, page = false;
+    bool has[LIST_ANY_OPTION + 1] = {false};
     while (options.at < options.end) {
         struct list_span value, name = list_next_option(&options, &value);
-        const enum list_option option = list_option_of(name);
-        known = known && option != LIST_NO_OPTION;
-        changes |=
-            option == LIST_CHANGES || (option == LIST_REWRITE && !list_answers_nothing(value));
-        condition |=
-            option == LIST_CONDITION || ((option == LIST_VALUES || option == LIST_DENY) &&
-                                         list_demands(value, option == LIST_DENY, pattern));
-        kind |= option == LIST_KIND;
-        page |= option == LIST_PAGE;
+        enum list_option option = list_option_of(name);
+        if (option == LIST_REWRITE)
+            option = list_answers_nothing(value) ? LIST_ANY_OPTION : LIST_CHANGES;
+        else if (option == LIST_VALUES || option == LIST_DENY)
+            option = list_demands(value, option == LIST_DENY, pattern) ? LIST_CONDITION
+                                                                       : LIST_ANY_OPTION;
+        has[option] = true;
     }
-    return changes         ? LIST_MODIFIER
-           : condition     ? LIST_ADBLOCK_CONDITION
-           : !known        ? LIST_PLAIN
-           : kind && !page ? LIST_ADBLOCK_CONDITION
-                           : LIST_ADBLOCK_OPTIONS;
+    return has[LIST_CHANGES]                   ? LIST_MODIFIER
+           : has[LIST_CONDITION]               ? LIST_ADBLOCK_CONDITION
+           : has[LIST_NO_OPTION]               ? LIST_PLAIN
+           : has[LIST_KIND] && !has[LIST_PAGE] ? LIST_ADBLOCK_CONDITION
+                                               : LIST_ADBLOCK_OPTIONS;
 }
 
 /* Returns the dollar before the options of a rule, or the end if there are none. It is the last
@@ -238,10 +229,8 @@ const uint8_t *list_plain_options(struct list_state *state, struct list_span res
 /* Returns true if what is before options may be the pattern of a rule although nothing marks it as
  * one, such as .host/path, host/path and 2001:db8::1. */
 static bool list_is_pattern(struct list_span pattern) {
-    for (const uint8_t *at = pattern.at; at < pattern.end; at++)
-        if (list_is_blank(*at) || *at == '"' || *at == ',' || *at == ';')
-            return false;
-    return (list_has(pattern, '.') || list_has(pattern, ':')) && !list_has_scheme(pattern);
+    return list_find_any(pattern, " \t\",;") == pattern.end &&
+           (list_has(pattern, '.') || list_has(pattern, ':')) && !list_has_scheme(pattern);
 }
 
 /* Returns true if a pattern ends with a dot or a hyphen in the name of a host, which therefore goes
@@ -260,13 +249,10 @@ bool list_is_part(const struct list_state *state, struct list_span pattern) {
     if (!state->adblock && !is_odd)
         return false;
     const struct list_span host = {pattern.at, list_find(pattern, ':')};
-    struct list_span ending = {pattern.end, pattern.end};
     if ((list_is_ipv4(host) && !list_has(pattern, '/')) ||
         list_is_ipv6(list_without_brackets(pattern)))
         return false;
-    while (ending.at > pattern.at && ending.at[-1] != '.')
-        ending.at--;
-    if (list_is_one_of(ending, ",aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
+    if (list_is_one_of(list_last(pattern, '.'), ",aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
         return true;
     while (pattern.at < pattern.end &&
            (url_is_letter(*pattern.at) || url_is_digit(*pattern.at) || *pattern.at >= 0x80 ||

@@ -98,11 +98,10 @@ bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url
 static bool list_is_local(const struct bloom_list *list) {
     if (*list->key != 'l') /* first, because this is asked for each key */
         return false;
-    const struct list_span host = {list->key, list->key + list->url.host};
-    const struct list_span name = {host.at, list_find(host, '.')}, domain = {name.end, host.end};
+    struct list_span domain = {list->key, list->key + list->url.host};
+    const struct list_span name = list_split(&domain, '.');
     return list_begins(name, "localhost") && list_length(name) <= strlen("localhost6") &&
-           list_begins(domain, ".local") &&
-           !list_has((struct list_span){domain.at + 1, domain.end}, '.');
+           list_begins(domain, "local") && !list_has(domain, '.');
 }
 
 enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
@@ -116,7 +115,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     struct bloom_url_plain plain;
     size_t used;
     span = list_trim(span);
-    if (form == LIST_HOSTS && (list_is_ipv4(span) || list_is_ipv6(span)))
+    if (form == LIST_HOSTS && list_is_address(span))
         return LIST_HOSTS_ADDRESS;
     if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
         plain.end == list_length(span)) {

@@ -93,12 +93,13 @@ static enum list_form list_choose_any(struct list_span *line, uint8_t separator)
 /* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
 enum list_form list_map(struct list_state *state, struct list_span *line) {
     (void)state;
-    const struct list_span key = {line->at, list_find(*line, ':')};
+    struct list_span rest = *line;
+    const struct list_span key = list_split(&rest, ':');
     const bool is_name = list_is(key, "name");
-    if (!url_is_letter(*line->at) || key.end + 1 >= line->end || !list_is_blank(key.end[1]) ||
+    if (!url_is_letter(*line->at) || rest.at == rest.end || !list_is_blank(*rest.at) ||
         (!is_name && list_type_of(key) != LIST_ENTRY_TYPE))
         return LIST_OTHER;
-    struct list_span rest = {key.end + 1, line->end}, value = list_unquoted(list_word(&rest));
+    struct list_span value = list_unquoted(list_word(&rest));
     rest = list_trim(rest);
     if ((rest.at < rest.end && *rest.at != '#') ||
         list_value_of(&value) < (is_name ? LIST_IS_ENTRY : LIST_IS_DOUBTFUL))
@@ -140,9 +141,9 @@ enum list_form list_pattern(struct list_state *state, struct list_span *line) {
     (void)state;
     if (!list_begins(*line, "[") || !list_ends(*line, "']"))
         return LIST_OTHER;
-    struct list_span object = {line->at + 1, list_find(*line, '=')}, value = object;
-    object = list_trim(object);
-    value = list_trim((struct list_span){value.end + (value.end < line->end), line->end - 1});
+    struct list_span value = {line->at + 1, line->end - 1};
+    struct list_span object = list_trim(list_split(&value, '='));
+    value = list_trim(value);
     if (!list_ends(object, ":value") || !list_begins(value, "'") ||
         list_find((struct list_span){value.at + 1, value.end}, '\'') != value.end - 1)
         return LIST_OTHER;

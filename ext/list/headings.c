@@ -11,15 +11,15 @@ static const char LIST_COLUMNS[] =
     "ipdomain,"
     "hostip,ip,ips,ipaddress,ipv4,ipport,domainname,c2,c2server,observable,value,data,";
 
-/* Returns true if a field of the first line can be the name of a field. Zeek's have dots. */
-static bool list_can_be_name(struct list_span field, bool may_have_dot) {
-    const bool is_number = field.at < field.end && url_is_digit(*field.at);
-    if (field.at < field.end && strchr("(./&?%", *field.at) != NULL)
+/* Returns true if a field of the first line can be the name of a field. Zeek's have dots, and look
+ * like hosts. */
+static bool list_can_be_name(struct list_span field, bool *has_dot) {
+    if ((field.at < field.end && strchr("(./&?%", *field.at) != NULL) ||
+        list_find_any(field, "\"$*<=>@[\\]^`{|}~") < field.end)
         return false;
-    if (list_find_any(field, "\"$*<=>@[\\]^`{|}~") < field.end)
-        return false;
-    return list_value_of(&field) == LIST_IS_WORD ||
-           (may_have_dot && !is_number && !list_has_scheme(field));
+    const bool is_word = list_value_of(&field) == LIST_IS_WORD;
+    *has_dot |= !is_word;
+    return is_word || (!url_is_digit(*field.at) && !list_has_scheme(field));
 }
 
 /* Reads the heading of a table: names of fields, one of which is the name of the entries. It may be
@@ -44,9 +44,8 @@ static bool list_read_heading(struct list_span line, struct list_heading *headin
     for (struct list_span rest = line; rest.at <= rest.end; read.fields++) {
         char folded[LIST_FOLDED];
         const struct list_span field = list_next_field(&rest, read.separator);
-        if (!list_can_be_name(field, true))
+        if (!list_can_be_name(field, &dots))
             return false;
-        dots |= !list_can_be_name(field, false);
         rank = list_fold(field, true, folded) ? strstr(LIST_COLUMNS, folded) : NULL;
         has_path |= list_is(field, "path");
         if (ioc == UINT_MAX && list_is(field, "ioc"))

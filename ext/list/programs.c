@@ -5,34 +5,26 @@
 
 #include <string.h>
 
-/* Returns true if a line is an option of dnsmasq with hosts between slashes. There may be blanks
- * around its equals sign. */
-static bool list_is_dnsmasq(struct list_span line) {
-    const struct list_span name = {line.at, list_find(line, '=')};
-    return name.end < line.end &&
-           (list_is(list_trim(name), "address") || list_is(list_trim(name), "server") ||
-            list_is(list_trim(name), "local")) &&
-           list_begins(list_trim((struct list_span){name.end + 1, line.end}), "/");
-}
-
 /* address=/h/i/0.0.0.0, server=/h/, local=/h/: the hosts are left in the state. The answer for them
- * follows the last slash. */
+ * follows the last slash. There may be blanks around the equals sign. */
 enum list_form list_dnsmasq(struct list_state *state, struct list_span *line) {
-    if (!list_is_dnsmasq(*line))
+    struct list_span hosts = *line;
+    const struct list_span name = list_trim(list_split(&hosts, '='));
+    const bool is_address = list_is(name, "address");
+    hosts = list_trim(hosts);
+    if ((!is_address && !list_is(name, "server") && !list_is(name, "local")) ||
+        !list_begins(hosts, "/"))
         return LIST_OTHER;
-    const bool is_address = list_begins(*line, "address");
-    struct list_span target = {line->end, line->end};
-    line->at = list_find(*line, '/') + 1;
-    while (target.at > line->at && target.at[-1] != '/')
-        target.at--;
-    if (target.at > line->at)
-        line->end = target.at - 1;
+    hosts.at++;
+    struct list_span target = list_last(hosts, '/');
+    if (target.at > hosts.at)
+        hosts.end = target.at - 1;
     else
         target.at = target.end; /* there is only one slash */
     target = list_trim(target);
     if (list_length(target) > 0 && !(is_address && (list_is(target, "#") || list_is_sink(target))))
         return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
-    state->names = *line;
+    state->names = *line = hosts;
     state->form = LIST_DNSMASQ;
     return LIST_DNSMASQ;
 }
@@ -43,7 +35,8 @@ enum list_form list_unbound(struct list_state *state, struct list_span *line) {
     const bool is_zone = list_begins(*line, "local-zone:");
     if (!is_zone && !list_begins(*line, "local-data:"))
         return LIST_OTHER;
-    struct list_span rest = {list_find(*line, ':') + 1, line->end}, word;
+    struct list_span rest = *line, word;
+    list_split(&rest, ':');
     rest = list_trim(rest);
     const uint8_t quote = list_begins(rest, "'") ? '\'' : '"';
     rest.at += rest.at < rest.end && *rest.at == quote;

@@ -138,6 +138,22 @@ static inline bool list_has(struct list_span span, uint8_t byte) {
     return list_find(span, byte) < span.end;
 }
 
+/* Removes what is before a byte, and the byte, from the rest, and returns it: all of it if the byte
+ * is not in the rest. */
+static inline struct list_span list_split(struct list_span *rest, uint8_t byte) {
+    const struct list_span first = {rest->at, list_find(*rest, byte)};
+    rest->at = first.end + (first.end < rest->end);
+    return first;
+}
+
+/* Returns what is behind the last such byte: all of the span if the byte is not in it. */
+static inline struct list_span list_last(struct list_span span, uint8_t byte) {
+    struct list_span last = {span.end, span.end};
+    while (last.at > span.at && last.at[-1] != byte)
+        last.at--;
+    return last;
+}
+
 static inline bool list_has_blank(struct list_span span) {
     return list_has(span, ' ') || list_has(span, '\t');
 }
@@ -202,6 +218,10 @@ static inline bool list_is_ipv6(struct list_span span) {
         return false; /* early, because most names are none */
     span.end = list_find(span, '%');
     return url_read_ipv6(span.at, list_length(span), groups);
+}
+
+static inline bool list_is_address(struct list_span span) {
+    return list_is_ipv4(span) || list_is_ipv6(span);
 }
 
 /* Returns true for an address that a resolver answers for a host that it blocks. */

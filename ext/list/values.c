@@ -84,9 +84,7 @@ static bool list_is_file_or_package(struct list_span name) {
         "wsf,"
         "xla,xlam,xll,xls,xlsb,xlsm,xlsx,xml,xps,yaml,yml,";
     const struct list_span first = {name.at, list_find(name, '.')};
-    struct list_span ending = {name.end, name.end};
-    while (ending.at > name.at && ending.at[-1] != '.')
-        ending.at--;
+    const struct list_span ending = list_last(name, '.');
     if (list_is_one_of(ending, FILES))
         return true;
     if (first.end + 1 == ending.at) /* a package has three parts */
