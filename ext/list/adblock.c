@@ -20,10 +20,9 @@ static bool list_is_mark(struct list_span mark) {
  * They contain no scheme, quotation mark or semicolon, and no blank except after a comma. */
 static bool list_is_scope(struct list_span scope) {
     for (const uint8_t *at = scope.at; at < scope.end; at++)
-        if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ',') ||
-            list_begins((struct list_span){at, scope.end}, "://"))
+        if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ','))
             return false;
-    return true;
+    return !list_contains(scope, "://");
 }
 
 /* Returns true if a rule of Adblock, uBlock or AdGuard is about elements of a page. It has a mark
@@ -48,8 +47,7 @@ static bool list_is_cosmetic(struct list_span line) {
     const struct list_span dollar = {list_find((struct list_span){at, line.end}, '$'), line.end};
     if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
         return false;
-    while (at < dollar.at && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
-                              (*at != '\0' && strchr("-._,~*", *at) != NULL)))
+    while (at < dollar.at && (list_is_of_name(*at) || (*at != '\0' && strchr(".,~*", *at) != NULL)))
         at++;
     return at == dollar.at && at > line.at;
 }
@@ -254,9 +252,7 @@ bool list_is_part(const struct list_state *state, struct list_span pattern) {
         return false;
     if (list_is_one_of(list_last(pattern, '.'), ",aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
         return true;
-    while (pattern.at < pattern.end &&
-           (url_is_letter(*pattern.at) || url_is_digit(*pattern.at) || *pattern.at >= 0x80 ||
-            *pattern.at == '-' || *pattern.at == '.' || *pattern.at == '_'))
+    while (pattern.at < pattern.end && (list_is_of_name(*pattern.at) || *pattern.at == '.'))
         pattern.at++;
     return state->adblock && (is_odd || pattern.at < pattern.end);
 }

@@ -17,38 +17,6 @@ static bool list_wildcard(struct list_span *line) {
     return line->at > whole.at || line->end < whole.end;
 }
 
-/* Writes an entry without what keeps people from clicking on it: hxxp, [.], (dot), [:] and the
- * like. Round and curly brackets count only before the path. In a quoted field, two quotation marks
- * mean one (RFC 4180). Returns true if the entry was defanged. */
-static bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used) {
-    const size_t mangled = list_mangled_scheme(span);
-    bool defanged = mangled > 0;
-    unsigned slashes = 0;
-    uint8_t *to = text;
-    if (defanged) {
-        memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
-        to += 3;
-        span.at += mangled;
-    }
-    while (span.at < span.end) {
-        const char *meant = NULL;
-        const bool may_be = *span.at == '[' || *span.at == '(' || *span.at == '{';
-        const size_t piece = may_be ? list_piece(span, slashes > 2, &meant) : 0;
-        if (piece == 0) {
-            slashes += *span.at == '/';
-            span.at += quoted && list_begins(span, "\"\"");
-            *to++ = *span.at++;
-            continue;
-        }
-        while (*meant != '\0')
-            *to++ = (uint8_t)*meant++;
-        span.at += piece;
-        defanged = true;
-    }
-    *used = (size_t)(to - text);
-    return defanged;
-}
-
 /* Recognises text that parses as a URL but was not meant as one: a number, or a mail address, whose
  * host everybody uses. */
 static enum list_form list_other(struct list_span span) {

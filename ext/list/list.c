@@ -21,17 +21,15 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     if (list_has(early, 0))
         return "binary, with a zero byte near its beginning. Unpack it if it is compressed, and "
                "give the text of a list";
-    struct list_span text = {bytes, bytes + length}, rest;
+    struct list_span text = {bytes, bytes + length};
     while (list_begins(text, LIST_MARK))
         text.at += strlen(LIST_MARK);
-    for (rest = text; list_begins(rest, "!") || list_begins(rest, "#");)
-        rest = list_without_spaces((struct list_span){list_find(rest, '\n'), rest.end});
-    if (list_begins(rest, "msfilterlist"))
-        return "a Tracking Protection List of Internet Explorer. Give a list of another form";
     text = list_without_spaces(text);
-    const bool begins_with_remark = list_begins(text, "#");
-    while (list_begins(text, "#"))
+    const bool begins_with_remark = list_begins(text, "#") || list_begins(text, "!");
+    while (list_begins(text, "#") || list_begins(text, "!"))
         text = list_without_spaces((struct list_span){list_find(text, '\n'), text.end});
+    if (list_begins(text, "msfilterlist"))
+        return "a Tracking Protection List of Internet Explorer. Give a list of another form";
     const uint8_t first = text.at < text.end ? *text.at++ : '\0';
     text = list_without_spaces(text);
     const uint8_t second = text.at < text.end ? *text.at : '\0';

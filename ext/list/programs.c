@@ -42,12 +42,13 @@ enum list_form list_unbound(struct list_state *state, struct list_span *line) {
     rest.at += rest.at < rest.end && *rest.at == quote;
     *line = list_word(&rest);
     line->end = list_find(*line, quote);
-    if (is_zone)
-        return list_is_one_of(
-                   list_unquoted(rest),
-                   ",always_transparent,inform,nodefault,noview,transparent,typetransparent,")
+    if (is_zone) {
+        const struct list_span type = list_unquoted(rest);
+        return list_ends(type, "transparent") || list_is(type, "inform") ||
+                       list_is(type, "nodefault") || list_is(type, "noview")
                    ? LIST_EXCEPTION
                    : LIST_UNBOUND;
+    }
     rest = list_trim((struct list_span){rest.at, list_find(rest, quote)});
     do
         word = list_word(&rest);
@@ -92,10 +93,7 @@ enum list_form list_zone(struct list_state *state, struct list_span *line) {
                 : !list_is_sink(target))
         return LIST_MODIFIER;
     *line = owner;
-    for (; owner.at < owner.end; owner.at++)
-        if (list_begins(owner, ".rpz-"))
-            return LIST_TRIGGER;
-    return LIST_ZONE;
+    return list_contains(owner, ".rpz-") ? LIST_TRIGGER : LIST_ZONE;
 }
 
 /* DOMAIN-SUFFIX,h and HOST,h,reject,no-resolve: a rule of Clash, mihomo, Surge, Loon or Quantumult

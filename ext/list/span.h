@@ -23,6 +23,11 @@ static inline bool list_is_blank(uint8_t byte) {
     return byte == ' ' || byte == '\t';
 }
 
+/* Returns true for what labels of a name consist of. A byte beyond ASCII may be of a letter. */
+static inline bool list_is_of_name(uint8_t byte) {
+    return url_is_letter(byte) || url_is_digit(byte) || byte == '-' || byte == '_' || byte >= 0x80;
+}
+
 /* Returns the length of a blank beyond ASCII with which a span begins, or 0. Copies from documents
  * have no-break spaces, the mark of direction, U+3000 and byte order marks. */
 static inline size_t list_wide_blank(struct list_span span) {
@@ -156,6 +161,13 @@ static inline struct list_span list_last(struct list_span span, uint8_t byte) {
 
 static inline bool list_has_blank(struct list_span span) {
     return list_has(span, ' ') || list_has(span, '\t');
+}
+
+/* Returns true if a word is in a span, as list_begins compares them. */
+static inline bool list_contains(struct list_span span, const char *word) {
+    while (span.at < span.end && !list_begins(span, word))
+        span.at = list_find((struct list_span){span.at + 1, span.end}, (uint8_t)*word);
+    return span.at < span.end;
 }
 
 /* Returns where the first of two bytes is in a span, or its end. */

@@ -7,7 +7,9 @@
 #include "list/forms.h"
 #include "url/url.h"
 
-size_t list_piece(struct list_span span, bool in_path, const char **meant) {
+/* Returns the length of [.], (dot) or the like at the start, and what is meant; 0 if there is none.
+ * Round and curly brackets count only before the path. */
+static size_t list_piece(struct list_span span, bool in_path, const char **meant) {
     static const struct {
         const char *written, *meant;
     } PIECES[] = {{"[.]", "."}, {"[dot]", "."}, {"[:]", ":"}, {"[://]", "://"}, {"[/]", "/"},
@@ -21,7 +23,8 @@ size_t list_piece(struct list_span span, bool in_path, const char **meant) {
     return 0;
 }
 
-size_t list_mangled_scheme(struct list_span span) {
+/* Returns the length of hxxps or the like before a colon at the start; 0 if there is none. */
+static size_t list_mangled_scheme(struct list_span span) {
     static const char *const SCHEMES[] = {"hxxp", "h**p", "fxp"};
     for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; i++) {
         struct list_span rest = {span.at + strlen(SCHEMES[i]), span.end};
@@ -39,7 +42,7 @@ bool list_is_defanged(struct list_span span) {
     unsigned slashes = 0;
     if (list_mangled_scheme(span) > 0)
         return true;
-    if (!list_has(span, '[') && !list_has(span, '(') && !list_has(span, '{'))
+    if (list_find_any(span, "[({") == span.end)
         return false;
     for (; span.at < span.end && !list_is_blank(*span.at) && *span.at != ','; span.at++) {
         if (list_piece(span, slashes > 2, &meant) > 0)
@@ -47,6 +50,35 @@ bool list_is_defanged(struct list_span span) {
         slashes += *span.at == '/';
     }
     return false;
+}
+
+bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used) {
+    const size_t mangled = list_mangled_scheme(span);
+    bool defanged = mangled > 0;
+    unsigned slashes = 0;
+    uint8_t *to = text;
+    if (defanged) {
+        memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
+        to += 3;
+        span.at += mangled;
+    }
+    while (span.at < span.end) {
+        const char *meant = NULL;
+        const bool may_be = *span.at == '[' || *span.at == '(' || *span.at == '{';
+        const size_t piece = may_be ? list_piece(span, slashes > 2, &meant) : 0;
+        if (piece == 0) {
+            slashes += *span.at == '/';
+            span.at += quoted && list_begins(span, "\"\"");
+            *to++ = *span.at++;
+            continue;
+        }
+        while (*meant != '\0')
+            *to++ = (uint8_t)*meant++;
+        span.at += piece;
+        defanged = true;
+    }
+    *used = (size_t)(to - text);
+    return defanged;
 }
 
 enum list_type list_type_of(struct list_span field) {
@@ -89,42 +121,36 @@ static bool list_is_file_or_package(struct list_span name) {
         return true;
     if (first.end + 1 == ending.at) /* a package has three parts */
         return false;
-    while (name.at < name.end && !list_begins(name, ".android."))
-        name.at = list_find((struct list_span){name.at + 1, name.end}, '.');
-    return name.at < name.end || list_is(first, "com") || list_is(first, "io") ||
+    return list_contains(name, ".android.") || list_is(first, "com") || list_is(first, "io") ||
            list_is(first, "net") || list_is(first, "org");
 }
 
 /* Says what a host without a scheme is, perhaps defanged and with a port. It is an entry if it is
  * an IPv4 address, or a name with a dot whose last label begins with a letter. */
 static enum list_value list_host_value(struct list_span host, bool has_path) {
-    uint8_t plain[512]; /* not defanged */
-    size_t used = 0, piece;
-    for (const char *meant; host.at < host.end && used < sizeof plain; host.at += piece) {
-        piece = list_piece(host, false, &meant);
-        plain[used++] = piece > 0 ? (uint8_t)*meant : *host.at;
-        piece += piece == 0;
-    }
-    struct list_span name = {plain, plain + used}, port = {list_find(name, ':'), name.end}, last;
-    name.end = port.at;
+    uint8_t plain[512]; /* longer than any host */
+    size_t used;
+    if (list_length(host) > sizeof plain)
+        return LIST_IS_WORD;
+    list_refang(host, false, plain, &used);
+    struct list_span port = {plain, plain + used}, name = list_split(&port, ':'), last;
+    const bool has_port = name.end < port.end;
+    for (; port.at < port.end; port.at++)
+        if (!url_is_digit(*port.at))
+            return LIST_IS_WORD;
     name.at += list_begins(name, "*.") ? 2 : list_begins(name, ".");
     name.end -= list_ends(name, ".");
-    for (const uint8_t *at = port.at + 1; at < port.end; at++)
-        if (!url_is_digit(*at))
-            return LIST_IS_WORD;
     last = name;
     for (const uint8_t *at = name.at; at < name.end; at++)
         if (*at == '.' && at > last.at)
             last.at = at + 1;
-        else if (!url_is_letter(*at) && !url_is_digit(*at) && *at < 0x80 && *at != '-' &&
-                 *at != '_')
+        else if (!list_is_of_name(*at))
             return LIST_IS_WORD;
-    if (host.at < host.end ||
-        (!list_is_ipv4(name) && (last.at == name.at || list_length(last) < 2 ||
-                                 (!url_is_letter(*last.at) && *last.at < 0x80))))
+    if (!list_is_ipv4(name) && (last.at == name.at || list_length(last) < 2 ||
+                                (!url_is_letter(*last.at) && *last.at < 0x80)))
         return LIST_IS_WORD;
-    return has_path || port.at < port.end || !list_is_file_or_package(name) ? LIST_IS_ENTRY
-                                                                            : LIST_IS_DOUBTFUL;
+    return has_path || has_port || !list_is_file_or_package(name) ? LIST_IS_ENTRY
+                                                                  : LIST_IS_DOUBTFUL;
 }
 
 enum list_value list_value_of(struct list_span *field) {
@@ -144,15 +170,14 @@ enum list_value list_value_of(struct list_span *field) {
     }
     const bool has_scheme = with_scheme || list_mangled_scheme(*field) > 0;
     const bool is_defanged = list_is_defanged(*field);
-    struct list_span host = *field, network;
-    for (host.end = host.at; host.end < field->end; host.end++)
-        if ((*host.end == '|' && (is_defanged || !has_scheme)) ||
-            (is_defanged && (list_is_blank(*host.end) || *host.end == ',')))
-            break;
-    field->end = host.end;
+    if (is_defanged || !has_scheme)
+        field->end = list_find(*field, '|');
+    if (is_defanged)
+        field->end =
+            list_find((struct list_span){field->at, list_find_either(*field, ' ', '\t')}, ',');
     if (has_scheme)
         return LIST_IS_ENTRY;
-    network = *field;
+    struct list_span network = *field, host = *field;
     if (list_network(&network) == LIST_RANGE)
         return LIST_IS_RANGE;
     host.end = list_find(*field, '/');
