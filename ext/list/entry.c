@@ -83,7 +83,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     struct bloom_url_plain plain;
     size_t used;
     span = list_trim(span);
-    if (form == LIST_HOSTS && list_is_address(span))
+    if (form == LIST_HOSTS && list_is_ip(span))
         return LIST_HOSTS_ADDRESS;
     if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
         plain.end == list_length(span)) {

@@ -43,46 +43,43 @@ static enum list_type list_next_type(struct list_span rest, uint8_t separator) {
 }
 
 enum list_form list_choose(struct list_span *line, const struct list_heading *table) {
-    struct list_span rest = *line, field = *line, entry = {NULL, NULL};
+    struct list_span rest = *line, field = *line, entry = *line;
     enum list_type said = LIST_NO_TYPE; /* by the words for types before */
-    bool is_range = false;
+    enum list_value value = LIST_IS_WORD;
+    const bool has_heading = table->fields > 0;
     unsigned fields = 0;
-    for (; rest.at <= rest.end && (table->fields > 0 || entry.at == NULL); fields++) {
+    for (; rest.at <= rest.end && (has_heading || value == LIST_IS_WORD); fields++) {
         field = list_next_field(&rest, table->separator);
-        if (entry.at != NULL) /* the fields are counted */
-            continue;
         const bool named = fields == table->field || fields == table->second;
+        if (value != LIST_IS_WORD || (table->certain && !named)) /* the fields are counted */
+            continue;
         const enum list_type type = table->certain ? LIST_NO_TYPE : list_type_of(field), by = said;
-        if (type != LIST_NO_TYPE) {
+        entry = field;
+        if (type != LIST_NO_TYPE)
             said = type;
+        if (type != LIST_NO_TYPE || list_length(field) == 0)
             continue;
-        }
-        if (list_length(field) == 0)
+        said = has_heading ? LIST_NO_TYPE : by == LIST_ENTRY_TYPE ? LIST_OTHER_TYPE : by;
+        if (by == LIST_OTHER_TYPE || (has_heading && !named))
             continue;
-        said = table->fields > 0 ? LIST_NO_TYPE : by == LIST_ENTRY_TYPE ? LIST_OTHER_TYPE : by;
-        if (by == LIST_OTHER_TYPE || (table->fields > 0 && !named))
+        value = table->certain ? LIST_IS_ENTRY : list_value_of(&entry);
+        if (table->certain || by == LIST_ENTRY_TYPE || value == LIST_IS_WORD)
             continue;
-        struct list_span found = field;
-        const bool certain = table->certain || by == LIST_ENTRY_TYPE;
-        enum list_value value = table->certain ? LIST_IS_ENTRY : list_value_of(&found);
-        if (value >= LIST_IS_DOUBTFUL && !certain &&
-            (table->fields > 0 || !list_has_scheme(field))) {
+        if (value != LIST_IS_RANGE && (has_heading || !list_has_scheme(field))) {
             const enum list_type next = list_next_type(rest, table->separator);
             said = next == LIST_OTHER_TYPE ? next : said;
-            value =
-                value == LIST_IS_ENTRY || next == LIST_ENTRY_TYPE ? LIST_IS_ENTRY : LIST_IS_WORD;
+            if (value == LIST_IS_DOUBTFUL && next != LIST_ENTRY_TYPE)
+                value = LIST_IS_WORD;
         }
-        if (value == LIST_IS_WORD || (said == LIST_OTHER_TYPE && !certain))
-            continue;
-        entry = found;
-        is_range = value == LIST_IS_RANGE;
+        if (said == LIST_OTHER_TYPE)
+            value = LIST_IS_WORD;
     }
-    if (table->fields > 0 && fields != table->fields)
+    if (has_heading && fields != table->fields)
         return LIST_OTHER;
-    if (entry.at == NULL && fields > 1)
+    if (value == LIST_IS_WORD && fields > 1)
         return LIST_NO_URL_FIELD;
-    *line = entry.at != NULL ? entry : field; /* what is wrong with the only field is found later */
-    return is_range ? LIST_RANGE : table->fields > 0 ? LIST_COLUMN : LIST_FIELD;
+    *line = value == LIST_IS_WORD ? field : entry; /* list_read says what is wrong with a field */
+    return value == LIST_IS_RANGE ? LIST_RANGE : has_heading ? LIST_COLUMN : LIST_FIELD;
 }
 
 /* Reads a row without a heading. */

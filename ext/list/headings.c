@@ -90,8 +90,9 @@ enum list_form list_row(struct list_state *state, struct list_span *line) {
     const struct list_heading *heading = &state->heading;
     if (heading->fields == 0 || list_begins(*line, "||") || list_begins(*line, "@@"))
         return LIST_OTHER;
-    struct list_span rest = *line, word = list_word(&rest);
-    if (heading->separator != '\t' && word.end < line->end && list_is_of_hosts(word))
+    struct list_span first = {line->at, list_find(*line, heading->separator)};
+    const struct list_span word = list_word(&first);
+    if (heading->separator != '\t' && word.end < first.end && list_is_of_hosts(word))
         return LIST_OTHER;
     const enum list_form form = list_choose(line, heading);
     return form != LIST_OTHER && heading->hosts_alone ? LIST_NO_URL_FIELD : form;

@@ -10,11 +10,11 @@ enum list_form list_network(struct list_span *span) {
     struct list_span address = {span->at, slash}, bits = {slash + 1, span->end};
     const struct list_span first = list_trim((struct list_span){span->at, dash});
     unsigned count = 0;
-    if (dash < span->end && list_is_address(first)) {
+    if (dash < span->end && list_is_ip(first)) {
         const struct list_span last = list_trim((struct list_span){dash + 1, span->end});
-        return list_is_address(last) || list_is_number(last) ? LIST_RANGE : LIST_PLAIN;
+        return list_is_ip(last) || list_is_number(last) ? LIST_RANGE : LIST_PLAIN;
     }
-    if (slash == span->end || !list_is_address(address))
+    if (slash == span->end || !list_is_ip(address))
         return LIST_PLAIN;
     const bool version4 = !list_has(address, ':');
     if (version4 && list_is_ipv4(bits))
@@ -98,7 +98,7 @@ enum list_form list_hosts(struct list_state *state, struct list_span *line) {
         return LIST_OTHER;
     struct list_span rest = *line, address = list_word(&rest), next;
     const bool is_zero = list_is(address, "0");
-    if (address.end == line->end || (!is_zero && !list_is_address(address)))
+    if (address.end == line->end || (!is_zero && !list_is_ip(address)))
         return LIST_OTHER;
     rest.end = list_find(rest, '#');
     const struct list_span names = rest;
@@ -106,7 +106,7 @@ enum list_form list_hosts(struct list_state *state, struct list_span *line) {
     if (next.at == next.end)
         return LIST_OTHER;
     struct list_span last = {next.at + list_begins(next, "-"), next.end};
-    const bool is_address = list_is_address(last);
+    const bool is_address = list_is_ip(last);
     const bool is_dash =
         list_is(next, "-") ||
         (last.at > next.at && (is_address || list_is_number(last))); /* of a range */

@@ -232,7 +232,7 @@ static inline bool list_is_ipv6(struct list_span span) {
     return url_read_ipv6(span.at, list_length(span), groups);
 }
 
-static inline bool list_is_address(struct list_span span) {
+static inline bool list_is_ip(struct list_span span) {
     return list_is_ipv4(span) || list_is_ipv6(span);
 }
 
