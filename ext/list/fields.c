@@ -178,6 +178,7 @@ enum list_form list_fields(struct list_state *state, struct list_span *line) {
         return list_choose_any(line, list_separator(*line));
     struct list_span first = {line->at, list_find_either(*line, ',', ';')};
     const uint8_t *end = first.end = list_find(first, '|');
+    const struct list_span field = first;
     if (end == line->end || *line->at == '/')
         return LIST_OTHER;
     const enum list_value value = list_value_of(&first);
@@ -186,7 +187,7 @@ enum list_form list_fields(struct list_state *state, struct list_span *line) {
     if (state->adblock && value < LIST_IS_DOUBTFUL)
         return LIST_NO_URL_FIELD;
     if (value == LIST_IS_ENTRY && list_trim(first).end == first.end &&
-        list_type_of(first) == LIST_NO_TYPE &&
+        list_type_of(field) == LIST_NO_TYPE &&
         (list_has_scheme(first) ||
          list_next_type((struct list_span){end + 1, line->end}, *end) != LIST_OTHER_TYPE)) {
         *line = first; /* as list_choose finds it, because most rows begin with it */
