@@ -29,10 +29,11 @@ static bool list_is_scope(struct list_span scope) {
  * after the domains that it is for, or after a regular expression for them. With a blank before the
  * mark and one after it, it is a remark instead. */
 static bool list_is_cosmetic(struct list_span line) {
-    const uint8_t *at = line.at;
+    struct list_span rest = line;
     if (list_begins(line, "[$"))
-        at = list_find(line, ']') + (list_has(line, ']') ? 1 : 0);
-    const struct list_span mark = {list_find((struct list_span){at, line.end}, '#'), line.end};
+        list_split(&rest, ']');
+    const uint8_t *at = rest.at;
+    const struct list_span mark = {list_find(rest, '#'), line.end};
     if (at < line.end && *at == '/') {
         while (++at < mark.at && (*at != '/' || (at + 1 < mark.at && at[1] != ',')))
             continue;
@@ -44,7 +45,7 @@ static bool list_is_cosmetic(struct list_span line) {
         return list_is_scope(scope) &&
                (scope.end == mark.at || (after < line.end && !list_is_blank(*after)));
     }
-    const struct list_span dollar = {list_find((struct list_span){at, line.end}, '$'), line.end};
+    const struct list_span dollar = {list_find(rest, '$'), line.end};
     if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
         return false;
     while (at < dollar.at && (list_is_of_name(*at) || (*at != '\0' && strchr(".,~*", *at) != NULL)))
@@ -99,12 +100,6 @@ static enum list_option list_option_of(struct list_span name) {
             return with_tilde ? OPTIONS[i].with_tilde : OPTIONS[i].option;
     return sought[1] == '_' && sought[strspn(sought, ",_")] == '\0' ? LIST_ANY_OPTION
                                                                     : LIST_NO_OPTION;
-}
-
-/* Removes the first option and its value from the rest of them. */
-static struct list_span list_next_option(struct list_span *options, struct list_span *value) {
-    *value = list_split(options, ',');
-    return list_trim(list_split(value, '='));
 }
 
 /* Returns the host of a pattern. */
@@ -164,8 +159,8 @@ static bool list_answers_nothing(struct list_span value) {
 static enum list_form list_with_options(struct list_span options, struct list_span pattern) {
     bool has[LIST_ANY_OPTION + 1] = {false};
     while (options.at < options.end) {
-        struct list_span value, name = list_next_option(&options, &value);
-        enum list_option option = list_option_of(name);
+        struct list_span value = list_split(&options, ',');
+        enum list_option option = list_option_of(list_trim(list_split(&value, '=')));
         if (option == LIST_REWRITE)
             option = list_answers_nothing(value) ? LIST_ANY_OPTION : LIST_CHANGES;
         else if (option == LIST_VALUES || option == LIST_DENY)
