@@ -154,9 +154,9 @@ static bool list_is_simple(struct list_span field) {
     return list_is_number(field) || list_network(&field) != LIST_PLAIN;
 }
 
-/* Returns true if a line is a row with this separator after its first field, which is not a pattern
- * of Adblock or prose. A page may contain the separator, unless a person has defanged it or a word
- * for a type follows. */
+/* Returns true if a line is a row whose first field ends at a separator and is not a pattern of
+ * Adblock or prose. list_value_of has returned the value of the field and left its beginning. A
+ * page may contain the separator, unless a person has defanged it or a word for a type follows. */
 static bool list_is_row(const struct list_state *state, struct list_span line, const uint8_t *end,
                         struct list_span first, enum list_value value) {
     const struct list_span field = {line.at, end};

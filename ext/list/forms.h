@@ -157,8 +157,8 @@ enum list_type list_type_of(struct list_span field);
 /* Returns true if the first word has something that keeps people from clicking on it. */
 bool list_is_defanged(struct list_span span);
 
-/* Writes an entry without that: hxxp, [.], (dot), [:] and the like. In a quoted field, two quotation
- * marks mean one (RFC 4180). Returns true if the entry was defanged. */
+/* Writes an entry without that: hxxp, [.], (dot), [:] and the like. In a quoted field, two
+ * quotation marks mean one (RFC 4180). Returns true if the entry was defanged. */
 bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used);
 
 #endif

@@ -23,7 +23,7 @@ static inline bool list_is_blank(uint8_t byte) {
     return byte == ' ' || byte == '\t';
 }
 
-/* Returns true for what labels of a name consist of. A byte beyond ASCII may be of a letter. */
+/* Returns true for a byte of a label of a name. Bytes beyond ASCII may be letters. */
 static inline bool list_is_of_name(uint8_t byte) {
     return url_is_letter(byte) || url_is_digit(byte) || byte == '-' || byte == '_' || byte >= 0x80;
 }
@@ -143,15 +143,15 @@ static inline bool list_has(struct list_span span, uint8_t byte) {
     return list_find(span, byte) < span.end;
 }
 
-/* Removes what is before a byte, and the byte, from the rest, and returns it: all of it if the byte
- * is not in the rest. */
+/* Removes the part before a byte, and the byte, from the rest, and returns that part. If the byte
+ * is not in the rest, it returns the whole rest. */
 static inline struct list_span list_split(struct list_span *rest, uint8_t byte) {
     const struct list_span first = {rest->at, list_find(*rest, byte)};
     rest->at = first.end + (first.end < rest->end);
     return first;
 }
 
-/* Returns what is behind the last such byte: all of the span if the byte is not in it. */
+/* Returns what follows the last such byte, or the whole span if the byte is not in it. */
 static inline struct list_span list_last(struct list_span span, uint8_t byte) {
     struct list_span last = {span.end, span.end};
     while (last.at > span.at && last.at[-1] != byte)
@@ -163,7 +163,7 @@ static inline bool list_has_blank(struct list_span span) {
     return list_has(span, ' ') || list_has(span, '\t');
 }
 
-/* Returns true if a word is in a span, as list_begins compares them. */
+/* Returns true if a span contains a word, which is in lower case as in list_begins. */
 static inline bool list_contains(struct list_span span, const char *word) {
     while (span.at < span.end && !list_begins(span, word))
         span.at = list_find((struct list_span){span.at + 1, span.end}, (uint8_t)*word);
