@@ -10,9 +10,8 @@
 static bool list_is_mark(struct list_span mark) {
     mark.at++;
     mark.at += list_begins(mark, "@");
-    mark.at += list_begins(mark, "$?")
-                   ? 2
-                   : list_begins(mark, "?") || list_begins(mark, "$") || list_begins(mark, "%");
+    mark.at += list_begins(mark, "$");
+    mark.at += list_begins(mark, "?") || list_begins(mark, "%");
     return list_begins(mark, "#");
 }
 

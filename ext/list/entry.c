@@ -64,11 +64,10 @@ bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url
 
 /* Returns true if the key is for localhost.localdomain, localhost4.localdomain4 or the like. */
 static bool list_is_local(const struct bloom_list *list) {
-    if (*list->key != 'l') /* first, because this is asked for each key */
-        return false;
     struct list_span domain = {list->key, list->key + list->url.host};
-    const struct list_span name = list_split(&domain, '.');
-    return list_begins(name, "localhost") && list_length(name) <= strlen("localhost6") &&
+    if (!list_begins(domain, "localhost"))
+        return false;
+    return list_length(list_split(&domain, '.')) <= strlen("localhost6") &&
            list_begins(domain, "local") && !list_has(domain, '.');
 }
 

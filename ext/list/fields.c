@@ -113,9 +113,9 @@ enum list_form list_item(struct list_state *state, struct list_span *line) {
         return LIST_NOTHING;
     if (*line->at != '-' || !list_begins(*line, "- "))
         return LIST_OTHER;
-    struct list_span rest = {line->at + 2, line->end}, item = list_unquoted(rest), map;
-    map = list_trim(rest);
-    if (map.at < map.end && list_map(state, &map) != LIST_OTHER) {
+    struct list_span rest = {line->at + 2, line->end}, item = list_unquoted(rest);
+    struct list_span map = list_trim(rest);
+    if (list_map(state, &map) != LIST_OTHER) {
         *line = map;
         return LIST_FIELD;
     }

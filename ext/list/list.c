@@ -123,7 +123,8 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
         return false;
     bloom_url_write_plain(&list->url, &plain, at, list->key);
     *entry = *form == LIST_HOSTS ? (struct list_span){at, stop} : (struct list_span){start, stop};
-    *form = list_settle(list, *form);
+    if (*list->key == 'l' || *form == LIST_ADBLOCK) /* asked here because most are neither */
+        *form = list_settle(list, *form);
     list_end_line(list, stop);
     return true;
 }

@@ -25,16 +25,12 @@ static size_t list_piece(struct list_span span, bool in_path, const char **meant
 
 /* Returns the length of hxxps or the like before a colon at the start; 0 if there is none. */
 static size_t list_mangled_scheme(struct list_span span) {
-    static const char *const SCHEMES[] = {"hxxp", "h**p", "fxp"};
-    for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; i++) {
-        struct list_span rest = {span.at + strlen(SCHEMES[i]), span.end};
-        if (!list_begins(span, SCHEMES[i]))
-            continue;
-        rest.at += list_begins(rest, "s");
-        if (list_begins(rest, ":") || list_begins(rest, "[:"))
-            return (size_t)(rest.at - span.at);
-    }
-    return 0;
+    struct list_span rest = span;
+    if (!list_begins(span, "hxxp") && !list_begins(span, "h**p") && !list_begins(span, "fxp"))
+        return 0;
+    rest.at += list_begins(span, "fxp") ? 3 : 4;
+    rest.at += list_begins(rest, "s");
+    return list_begins(rest, ":") || list_begins(rest, "[:") ? (size_t)(rest.at - span.at) : 0;
 }
 
 bool list_is_defanged(struct list_span span) {
