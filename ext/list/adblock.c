@@ -233,9 +233,8 @@ static bool list_ends_in_name(struct list_span pattern) {
            !list_has(pattern, '/');
 }
 
-/* Returns true if a pattern that nothing marks as a rule is only a part of an address, as in
- * EasyList. In a list with the heading [Adblock ...] that is everything but a name, because uBlock
- * and AdGuard take a name for a host. A name that ends like a file is not a host. */
+/* In a list with the heading [Adblock ...], such as EasyList, everything but a name is only a part,
+ * because uBlock and AdGuard take a name for a host. A name that ends like a file is not a host. */
 bool list_is_part(const struct list_state *state, struct list_span pattern) {
     const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
     if (!state->adblock && !is_odd)

@@ -62,18 +62,12 @@ bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url
                            list_other(span) == LIST_PLAIN && !list_is_range(span));
 }
 
-/* Returns true if the key is for localhost.localdomain, localhost4.localdomain4 or the like. */
-static bool list_is_local(const struct bloom_list *list) {
+bool list_is_local(const struct bloom_list *list) {
     struct list_span domain = {list->key, list->key + list->url.host};
     if (!list_begins(domain, "localhost"))
         return false;
     return list_length(list_split(&domain, '.')) <= strlen("localhost6") &&
            list_begins(domain, "local") && !list_has(domain, '.');
-}
-
-enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
-    const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
-    return list_is_local(list) ? LIST_LOCAL : is_page ? LIST_ADBLOCK_PAGE : form;
 }
 
 enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form) {

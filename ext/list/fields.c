@@ -216,7 +216,7 @@ enum list_form list_words(struct list_state *state, struct list_span *line) {
             return LIST_FIELD;
         }
         if (list_length(word) > 0 && url_is_letter(*word.at))
-            return LIST_WORDS;
+            break;
     }
     return LIST_WORDS;
 }

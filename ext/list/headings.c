@@ -8,8 +8,7 @@
  * URLs and for hosts, and last those that other tables have as well. */
 static const char LIST_COLUMNS[] =
     ",iocvalue,indicatorvalue,indicator,url,urls,fqdn,domain,domains,hostname,host,domainip,"
-    "ipdomain,"
-    "hostip,ip,ips,ipaddress,ipv4,ipport,domainname,c2,c2server,observable,value,data,";
+    "ipdomain,hostip,ip,ips,ipaddress,ipv4,ipport,domainname,c2,c2server,observable,value,data,";
 
 /* Returns true if a field of the first line can be the name of a field. Zeek's have dots, and look
  * like hosts. */

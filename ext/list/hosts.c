@@ -33,9 +33,8 @@ enum list_form list_network(struct list_span *span) {
 
 bool list_is_remark(struct list_span line) {
     struct list_span words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
-    if (list_length(words) == 5 && list_begins(words, "sep=")) /* how Excel names separators */
-        return true;
-    if (*line.at == '#' || *line.at == '!' || *line.at == ';')
+    if (*line.at == '#' || *line.at == '!' || *line.at == ';' ||
+        (list_length(words) == 5 && list_begins(words, "sep="))) /* how Excel names separators */
         return true;
     if (list_begins(line, "//"))
         return list_length(line) == 2 || list_has_blank(line) || line.at[2] == '/' ||

@@ -10,11 +10,10 @@
  * text. Nearly all binary files have a zero byte early on. */
 static const char *list_no_text(const uint8_t *bytes, size_t length) {
     enum { EARLY = 512 };
-    const bool zeros_follow = length >= 4 && bytes[0] != 0 && bytes[1] == 0; /* as in UTF-16 */
-    const bool zeros_lead = length >= 4 && bytes[0] == 0 && bytes[1] != 0;
-    const char *coded = list_no_utf8((struct list_span){bytes, bytes + length},
-                                     (zeros_follow && bytes[2] != 0 && bytes[3] == 0) ||
-                                         (zeros_lead && bytes[2] == 0 && bytes[3] != 0));
+    const bool alternates = length >= 4 && (bytes[0] == 0) != (bytes[1] == 0) &&
+                            (bytes[0] == 0) == (bytes[2] == 0) &&
+                            (bytes[1] == 0) == (bytes[3] == 0); /* as in UTF-16 */
+    const char *coded = list_no_utf8((struct list_span){bytes, bytes + length}, alternates);
     if (coded != NULL)
         return coded;
     struct list_span early = {bytes, bytes + (length < EARLY ? length : EARLY)};
@@ -123,8 +122,7 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
         return false;
     bloom_url_write_plain(&list->url, &plain, at, list->key);
     *entry = *form == LIST_HOSTS ? (struct list_span){at, stop} : (struct list_span){start, stop};
-    if (*list->key == 'l' || *form == LIST_ADBLOCK) /* asked here because most are neither */
-        *form = list_settle(list, *form);
+    *form = list_settle(list, *form);
     list_end_line(list, stop);
     return true;
 }

@@ -86,11 +86,10 @@ enum list_type list_type_of(struct list_span field) {
         ",asn,bitcoinaddress,btc,comment,cve,description,email,emailaddr,emailaddress,emaildst,"
         "emailsrc,emailsubject,file,filehash,filehashmd5,filehashsha1,filehashsha256,filename,"
         "filenamemd5,filenamesha1,filenamesha256,filepath,filepathname,hash,imphash,info,"
-        "intelcerthash,"
-        "intelemail,intelfilehash,intelfilename,intelpubkeyhash,intelsoftware,intelusername,ja3,"
-        "link,mail,md5,md5hash,mutex,package,packagename,pdb,reference,regkey,regkeyvalue,"
-        "registrykey,sha1,sha1hash,sha224,sha256,sha256hash,sha384,sha512,sha512hash,ssdeep,text,"
-        "tlsh,useragent,vulnerability,yara,";
+        "intelcerthash,intelemail,intelfilehash,intelfilename,intelpubkeyhash,intelsoftware,"
+        "intelusername,ja3,link,mail,md5,md5hash,mutex,package,packagename,pdb,reference,regkey,"
+        "regkeyvalue,registrykey,sha1,sha1hash,sha224,sha256,sha256hash,sha384,sha512,sha512hash,"
+        "ssdeep,text,tlsh,useragent,vulnerability,yara,";
     char folded[LIST_FOLDED];
     if (list_length(field) < 2 || !url_is_letter(*field.at) || !list_fold(field, true, folded))
         return LIST_NO_TYPE;
@@ -104,13 +103,10 @@ enum list_type list_type_of(struct list_span field) {
 static bool list_is_file_or_package(struct list_span name) {
     static const char FILES[] =
         ",7z,apk,asp,aspx,avi,bak,bat,bin,bmp,cfg,cgi,chm,class,cmd,conf,cpl,css,csv,dat,db,dex,"
-        "dll,"
-        "dmg,doc,docm,docx,drv,elf,eml,exe,gif,gz,hta,htm,html,hwp,ico,img,inf,ini,ipa,iso,jar,"
-        "jpeg,"
-        "jpg,js,jse,json,jsp,lnk,log,mp3,mp4,msc,msg,msi,ocx,odt,pcap,pdb,pdf,php,pif,png,ppt,pptm,"
-        "pptx,ps1,psd1,psm1,rar,reg,rtf,scr,sct,svg,swf,sys,tar,tgz,tmp,txt,url,vbe,vbs,vhd,wav,"
-        "wsf,"
-        "xla,xlam,xll,xls,xlsb,xlsm,xlsx,xml,xps,yaml,yml,";
+        "dll,dmg,doc,docm,docx,drv,elf,eml,exe,gif,gz,hta,htm,html,hwp,ico,img,inf,ini,ipa,iso,"
+        "jar,jpeg,jpg,js,jse,json,jsp,lnk,log,mp3,mp4,msc,msg,msi,ocx,odt,pcap,pdb,pdf,php,pif,"
+        "png,ppt,pptm,pptx,ps1,psd1,psm1,rar,reg,rtf,scr,sct,svg,swf,sys,tar,tgz,tmp,txt,url,vbe,"
+        "vbs,vhd,wav,wsf,xla,xlam,xll,xls,xlsb,xlsm,xlsx,xml,xps,yaml,yml,";
     const struct list_span first = {name.at, list_find(name, '.')};
     const struct list_span ending = list_last(name, '.');
     if (list_is_one_of(ending, FILES))
