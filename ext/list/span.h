@@ -238,8 +238,8 @@ static inline bool list_is_ip(struct list_span span) {
 
 /* Returns true for an address that a resolver answers for a host that it blocks. */
 static inline bool list_is_sink(struct list_span span) {
-    return (list_is_ipv4(span) && (list_begins(span, "127.") || list_is(span, "0.0.0.0"))) ||
-           list_is(span, "::") || list_is(span, "::1");
+    return list_is(span, "0.0.0.0") || list_is(span, "::") || list_is(span, "::1") ||
+           (list_begins(span, "127.") && list_is_ipv4(span));
 }
 
 /* Recognises numbers and dates: 12345, 2024.01.01, 12/31/2024, 2024-01-01T10:00:00Z. They are
