@@ -10,9 +10,8 @@
 static bool list_is_mark(struct list_span mark) {
     mark.at++;
     mark.at += list_begins(mark, "@");
-    mark.at += list_begins(mark, "$?")
-                   ? 2
-                   : list_begins(mark, "?") || list_begins(mark, "$") || list_begins(mark, "%");
+    mark.at += list_begins(mark, "$");
+    mark.at += list_begins(mark, "?") || list_begins(mark, "%");
     return list_begins(mark, "#");
 }
 
@@ -20,20 +19,20 @@ static bool list_is_mark(struct list_span mark) {
  * They contain no scheme, quotation mark or semicolon, and no blank except after a comma. */
 static bool list_is_scope(struct list_span scope) {
     for (const uint8_t *at = scope.at; at < scope.end; at++)
-        if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ',') ||
-            list_begins((struct list_span){at, scope.end}, "://"))
+        if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ','))
             return false;
-    return true;
+    return !list_contains(scope, "://");
 }
 
 /* Returns true if a rule of Adblock, uBlock or AdGuard is about elements of a page. It has a mark
  * after the domains that it is for, or after a regular expression for them. With a blank before the
  * mark and one after it, it is a remark instead. */
 static bool list_is_cosmetic(struct list_span line) {
-    const uint8_t *at = line.at;
+    struct list_span rest = line;
     if (list_begins(line, "[$"))
-        at = list_find(line, ']') + (list_has(line, ']') ? 1 : 0);
-    const struct list_span mark = {list_find((struct list_span){at, line.end}, '#'), line.end};
+        list_split(&rest, ']');
+    const uint8_t *at = rest.at;
+    const struct list_span mark = {list_find(rest, '#'), line.end};
     if (at < line.end && *at == '/') {
         while (++at < mark.at && (*at != '/' || (at + 1 < mark.at && at[1] != ',')))
             continue;
@@ -45,11 +44,10 @@ static bool list_is_cosmetic(struct list_span line) {
         return list_is_scope(scope) &&
                (scope.end == mark.at || (after < line.end && !list_is_blank(*after)));
     }
-    const struct list_span dollar = {list_find((struct list_span){at, line.end}, '$'), line.end};
+    const struct list_span dollar = {list_find(rest, '$'), line.end};
     if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
         return false;
-    while (at < dollar.at && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
-                              (*at != '\0' && strchr("-._,~*", *at) != NULL)))
+    while (at < dollar.at && (list_is_of_name(*at) || (*at != '\0' && strchr(".,~*", *at) != NULL)))
         at++;
     return at == dollar.at && at > line.at;
 }
@@ -103,22 +101,10 @@ static enum list_option list_option_of(struct list_span name) {
                                                                     : LIST_NO_OPTION;
 }
 
-/* Removes the first option and its value from the rest of them. */
-static struct list_span list_next_option(struct list_span *options, struct list_span *value) {
-    const struct list_span option = {options->at, list_find(*options, ',')};
-    const struct list_span name = {option.at, list_find(option, '=')};
-    options->at = option.end < options->end ? option.end + 1 : options->end;
-    *value = (struct list_span){name.end < option.end ? name.end + 1 : name.end, option.end};
-    return list_trim(name);
-}
-
 /* Returns the host of a pattern. */
 static struct list_span list_pattern_host(struct list_span pattern) {
     pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
-    const uint8_t *end = pattern.at;
-    while (end < pattern.end && *end != '\0' && strchr("/^:?|*", *end) == NULL)
-        end++;
-    return (struct list_span){pattern.at, end};
+    return (struct list_span){pattern.at, list_find_any(pattern, "/^:?|*")};
 }
 
 /* Returns true if a host is a domain or below it, or may be. Of word.* the host has `word.` in it.
@@ -151,8 +137,7 @@ static bool list_demands(struct list_span values, bool denies, struct list_span 
     const struct list_span host = list_pattern_host(pattern);
     bool demands = list_length(values) == 0;
     while (values.at < values.end && !demands) {
-        struct list_span value = {values.at, list_find(values, '|')};
-        values.at = value.end + (value.end < values.end);
+        struct list_span value = list_split(&values, '|');
         demands = denies == (*value.at == '~');
         value.at += !denies;
         demands = demands || list_is_below(host, value);
@@ -163,10 +148,7 @@ static bool list_demands(struct list_span values, bool denies, struct list_span 
 /* Returns true if what a resolver is to answer stops a page: an error, nothing, or a blocking
  * address. It is written NXDOMAIN, 0.0.0.0 or NOERROR;A;0.0.0.0. */
 static bool list_answers_nothing(struct list_span value) {
-    const struct list_span code = {value.at, list_find(value, ';')};
-    struct list_span answer = value;
-    while (list_has(answer, ';'))
-        answer.at = list_find(answer, ';') + 1;
+    const struct list_span code = {value.at, list_find(value, ';')}, answer = list_last(value, ';');
     return list_is_one_of(code, ",nxdomain,refused,servfail,") || list_is_sink(answer) ||
            (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
 }
@@ -174,24 +156,22 @@ static bool list_answers_nothing(struct list_span value) {
 /* Returns whether a rule with some options does not block, has a condition, or stops whoever opens
  * what its pattern names. LIST_PLAIN means that some of them are not options. */
 static enum list_form list_with_options(struct list_span options, struct list_span pattern) {
-    bool known = true, changes = false, condition = false, kind = false, page = false;
+    bool has[LIST_ANY_OPTION + 1] = {false};
     while (options.at < options.end) {
-        struct list_span value, name = list_next_option(&options, &value);
-        const enum list_option option = list_option_of(name);
-        known = known && option != LIST_NO_OPTION;
-        changes |=
-            option == LIST_CHANGES || (option == LIST_REWRITE && !list_answers_nothing(value));
-        condition |=
-            option == LIST_CONDITION || ((option == LIST_VALUES || option == LIST_DENY) &&
-                                         list_demands(value, option == LIST_DENY, pattern));
-        kind |= option == LIST_KIND;
-        page |= option == LIST_PAGE;
+        struct list_span value = list_split(&options, ',');
+        enum list_option option = list_option_of(list_trim(list_split(&value, '=')));
+        if (option == LIST_REWRITE)
+            option = list_answers_nothing(value) ? LIST_ANY_OPTION : LIST_CHANGES;
+        else if (option == LIST_VALUES || option == LIST_DENY)
+            option = list_demands(value, option == LIST_DENY, pattern) ? LIST_CONDITION
+                                                                       : LIST_ANY_OPTION;
+        has[option] = true;
     }
-    return changes         ? LIST_MODIFIER
-           : condition     ? LIST_ADBLOCK_CONDITION
-           : !known        ? LIST_PLAIN
-           : kind && !page ? LIST_ADBLOCK_CONDITION
-                           : LIST_ADBLOCK_OPTIONS;
+    return has[LIST_CHANGES]                   ? LIST_MODIFIER
+           : has[LIST_CONDITION]               ? LIST_ADBLOCK_CONDITION
+           : has[LIST_NO_OPTION]               ? LIST_PLAIN
+           : has[LIST_KIND] && !has[LIST_PAGE] ? LIST_ADBLOCK_CONDITION
+                                               : LIST_ADBLOCK_OPTIONS;
 }
 
 /* Returns the dollar before the options of a rule, or the end if there are none. It is the last
@@ -241,10 +221,8 @@ const uint8_t *list_plain_options(struct list_state *state, struct list_span res
 /* Returns true if what is before options may be the pattern of a rule although nothing marks it as
  * one, such as .host/path, host/path and 2001:db8::1. */
 static bool list_is_pattern(struct list_span pattern) {
-    for (const uint8_t *at = pattern.at; at < pattern.end; at++)
-        if (list_is_blank(*at) || *at == '"' || *at == ',' || *at == ';')
-            return false;
-    return (list_has(pattern, '.') || list_has(pattern, ':')) && !list_has_scheme(pattern);
+    return list_find_any(pattern, " \t\",;") == pattern.end &&
+           (list_has(pattern, '.') || list_has(pattern, ':')) && !list_has_scheme(pattern);
 }
 
 /* Returns true if a pattern ends with a dot or a hyphen in the name of a host, which therefore goes
@@ -255,32 +233,21 @@ static bool list_ends_in_name(struct list_span pattern) {
            !list_has(pattern, '/');
 }
 
-/* Returns true if a pattern that nothing marks as a rule is only a part of an address, as in
- * EasyList. In a list with the heading [Adblock ...] that is everything but a name, because uBlock
- * and AdGuard take a name for a host. A name that ends like a file is not a host. */
+/* In a list with the heading [Adblock ...], such as EasyList, everything but a name is only a part,
+ * because uBlock and AdGuard take a name for a host. A name that ends like a file is not a host. */
 bool list_is_part(const struct list_state *state, struct list_span pattern) {
     const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
+    if (!state->adblock && !is_odd)
+        return false;
     const struct list_span host = {pattern.at, list_find(pattern, ':')};
-    struct list_span ending = {pattern.end, pattern.end};
-    if ((!state->adblock && !is_odd) || (list_is_ipv4(host) && !list_has(pattern, '/')) ||
+    if ((list_is_ipv4(host) && !list_has(pattern, '/')) ||
         list_is_ipv6(list_without_brackets(pattern)))
         return false;
-    while (ending.at > pattern.at && ending.at[-1] != '.')
-        ending.at--;
-    if (list_is_one_of(ending, ",aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
+    if (list_is_one_of(list_last(pattern, '.'), ",aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
         return true;
-    while (pattern.at < pattern.end &&
-           (url_is_letter(*pattern.at) || url_is_digit(*pattern.at) || *pattern.at >= 0x80 ||
-            *pattern.at == '-' || *pattern.at == '.' || *pattern.at == '_'))
+    while (pattern.at < pattern.end && (list_is_of_name(*pattern.at) || *pattern.at == '.'))
         pattern.at++;
     return state->adblock && (is_odd || pattern.at < pattern.end);
-}
-
-/* Returns true if what is between slashes has no sign of a regular expression. */
-static bool list_is_folder(struct list_span line) {
-    while (line.at < line.end && *line.at != '\0' && strchr("$()*+?[\\]^{|}", *line.at) == NULL)
-        line.at++;
-    return line.at == line.end;
 }
 
 enum list_form list_adblock(struct list_state *state, struct list_span *line) {
@@ -315,7 +282,7 @@ enum list_form list_adblock(struct list_state *state, struct list_span *line) {
         }
     }
     if (list_length(*line) > 1 && *line->at == '/' && line->at[1] != '/' && line->end[-1] == '/')
-        return list_is_folder(*line) ? LIST_PART : LIST_EXPRESSION;
+        return list_find_any(*line, "$()*+?[\\]^{|}") == line->end ? LIST_PART : LIST_EXPRESSION;
     if (list_ends_in_name(*line) && (form != LIST_OTHER || list_begins(*line, ".")))
         return LIST_PART;
     if (form == LIST_OTHER)

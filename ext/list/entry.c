@@ -7,43 +7,14 @@
  * were any. */
 static bool list_wildcard(struct list_span *line) {
     const struct list_span whole = *line;
-    const struct list_span host = {list_find(*line, ':'), line->end};
-    if (list_begins(*line, "*://") || (list_has_scheme(*line) && list_begins(host, "://*.")))
-        line->at = host.at + strlen("://");
+    if (list_has_scheme(*line)) {
+        const struct list_span host = {list_find(*line, ':'), line->end};
+        if (list_begins(*line, "*://") || list_begins(host, "://*."))
+            line->at = host.at + strlen("://");
+    }
     line->at += list_begins(*line, "*.") || list_begins(*line, "+.") ? 2 : list_begins(*line, ".");
     line->end -= list_ends(*line, "/*");
     return line->at > whole.at || line->end < whole.end;
-}
-
-/* Writes an entry without what keeps people from clicking on it: hxxp, [.], (dot), [:] and the
- * like. Round and curly brackets count only before the path. In a quoted field, two quotation marks
- * mean one (RFC 4180). Returns true if the entry was defanged. */
-static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t *used) {
-    const size_t mangled = list_mangled_scheme(span);
-    bool defanged = mangled > 0;
-    unsigned slashes = 0;
-    *used = 0;
-    if (defanged) {
-        memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
-        *used = 3;
-        span.at += mangled;
-    }
-    while (span.at < span.end) {
-        const char *meant = NULL;
-        const bool may_be = *span.at == '[' || *span.at == '(' || *span.at == '{';
-        const size_t piece = may_be ? list_piece(span, slashes > 2, &meant) : 0;
-        if (piece == 0) {
-            slashes += *span.at == '/';
-            span.at += quoted && list_begins(span, "\"\"");
-            to[(*used)++] = *span.at++;
-            continue;
-        }
-        memcpy(to + *used, meant, strlen(meant));
-        *used += strlen(meant);
-        span.at += piece;
-        defanged = true;
-    }
-    return defanged;
 }
 
 /* Recognises text that parses as a URL but was not meant as one: a number, or a mail address, whose
@@ -91,20 +62,12 @@ bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url
                            list_other(span) == LIST_PLAIN && !list_is_range(span));
 }
 
-/* Returns true if the key is for localhost.localdomain, localhost4.localdomain4 or the like. */
-static bool list_is_local(const struct bloom_list *list) {
-    if (*list->key != 'l') /* first, because this is asked for each key */
+bool list_is_local(const struct bloom_list *list) {
+    struct list_span domain = {list->key, list->key + list->url.host};
+    if (!list_begins(domain, "localhost"))
         return false;
-    const struct list_span host = {list->key, list->key + list->url.host};
-    const struct list_span name = {host.at, list_find(host, '.')}, domain = {name.end, host.end};
-    return list_begins(name, "localhost") && list_length(name) <= strlen("localhost6") &&
-           list_begins(domain, ".local") &&
-           !list_has((struct list_span){domain.at + 1, domain.end}, '.');
-}
-
-enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
-    const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
-    return list_is_local(list) ? LIST_LOCAL : is_page ? LIST_ADBLOCK_PAGE : form;
+    return list_length(list_split(&domain, '.')) <= strlen("localhost6") &&
+           list_begins(domain, "local") && !list_has(domain, '.');
 }
 
 enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form) {
@@ -113,7 +76,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     struct bloom_url_plain plain;
     size_t used;
     span = list_trim(span);
-    if (form == LIST_HOSTS && (list_is_ipv4(span) || list_is_ipv6(span)))
+    if (form == LIST_HOSTS && list_is_ip(span))
         return LIST_HOSTS_ADDRESS;
     if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
         plain.end == list_length(span)) {
@@ -122,7 +85,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     }
     if (form == LIST_COLUMN)
         list_value_of(&span);
-    const bool is_whole = list_has(span, ',') || list_has(span, ' ') || list_has(span, '|');
+    const struct list_span whole = span;
     const bool quoted =
         (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';
     const bool wildcard = list_wildcard(&span);
@@ -143,17 +106,18 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
         return LIST_NO_HOST;
     /* A key must also be acceptable as an entry of its own. */
     const struct list_span key = {list->key, list->key + list->url.length};
-    if (list_is_range(key))
+    if (url_is_digit(*key.at) && list_is_range(key))
         return LIST_RANGE;
     other = list_other(key);
     if (other >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
         form = !list_is_text(span) ? LIST_BYTES
-               : is_whole          ? LIST_WHOLE /* warns, so it goes first */
-               : defanged          ? LIST_DEFANGED
-               : wildcard          ? LIST_WILDCARD
-                                   : network;
+               : list_find_either(whole, ',', ' ') < whole.end || list_has(whole, '|')
+                   ? LIST_WHOLE /* warns, so it goes first */
+               : defanged ? LIST_DEFANGED
+               : wildcard ? LIST_WILDCARD
+                          : network;
     form = list_settle(list, form);
     if (list->url.address)
         return form;

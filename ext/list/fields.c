@@ -16,71 +16,70 @@ static uint8_t list_separator(struct list_span line) {
 }
 
 struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
-    struct list_span field = {rest->at, rest->at};
-    const uint8_t *first = rest->at;
-    while (first < rest->end && *first == ' ' && separator != ' ')
-        first++;
-    const bool marked = first < rest->end && *first == '"';
-    const uint8_t *stop = list_find(*rest, separator), *most = stop, *quote;
-    bool quoted = false;
-    while (marked && (quote = list_find((struct list_span){field.end, most}, '"')) < most) {
-        field.end = quote + 1;
-        quoted = !quoted;
-        if (!quoted && stop < field.end)
-            stop = list_find((struct list_span){field.end, rest->end}, separator);
-        most = quoted ? rest->end : stop;
+    const uint8_t *at = rest->at, *stop = at;
+    while (at < rest->end && *at == ' ' && separator != ' ')
+        at++;
+    bool quoted = at < rest->end && *at == '"';
+    if (!quoted)
+        stop = list_find(*rest, separator);
+    while (quoted) {
+        at = list_find((struct list_span){at + 1, rest->end}, '"');
+        at += at < rest->end;
+        if (stop < at)
+            stop = list_find((struct list_span){at, rest->end}, separator);
+        at = list_find((struct list_span){at, stop}, '"');
+        quoted = at < stop;
     }
-    field.end = most;
-    rest->at = field.end + 1;
-    field = list_trim(field);
+    struct list_span field = list_trim((struct list_span){rest->at, stop});
+    rest->at = stop + 1;
     if (list_length(field) > 1 && *field.at == '"' && field.end[-1] == '"')
         field = list_trim((struct list_span){field.at + 1, field.end - 1});
     return field;
 }
 
+/* Returns the type that the next field is a word for. */
+static enum list_type list_next_type(struct list_span rest, uint8_t separator) {
+    return rest.at > rest.end ? LIST_NO_TYPE : list_type_of(list_next_field(&rest, separator));
+}
+
 enum list_form list_choose(struct list_span *line, const struct list_heading *table) {
-    struct list_span rest = *line, field = *line, entry = {NULL, NULL};
+    struct list_span rest = *line, field = *line, entry = *line;
     enum list_type said = LIST_NO_TYPE; /* by the words for types before */
-    bool is_range = false;
+    enum list_value value = LIST_IS_WORD;
+    const bool has_heading = table->fields > 0;
     unsigned fields = 0;
-    for (; rest.at <= rest.end && (table->fields > 0 || entry.at == NULL); fields++) {
+    for (; rest.at <= rest.end && (has_heading || value == LIST_IS_WORD); fields++) {
         field = list_next_field(&rest, table->separator);
-        if (entry.at != NULL) /* the fields are counted */
-            continue;
         const bool named = fields == table->field || fields == table->second;
+        if (value != LIST_IS_WORD || (table->certain && !named)) /* the fields are counted */
+            continue;
         const enum list_type type = table->certain ? LIST_NO_TYPE : list_type_of(field), by = said;
-        if (type != LIST_NO_TYPE) {
+        entry = field;
+        if (type != LIST_NO_TYPE)
             said = type;
+        if (type != LIST_NO_TYPE || list_length(field) == 0)
             continue;
-        }
-        if (list_length(field) == 0)
+        said = has_heading ? LIST_NO_TYPE : by == LIST_ENTRY_TYPE ? LIST_OTHER_TYPE : by;
+        if (by == LIST_OTHER_TYPE || (has_heading && !named))
             continue;
-        said = table->fields > 0 ? LIST_NO_TYPE : by == LIST_ENTRY_TYPE ? LIST_OTHER_TYPE : by;
-        if (by == LIST_OTHER_TYPE || (table->fields > 0 && !named))
+        value = table->certain ? LIST_IS_ENTRY : list_value_of(&entry);
+        if (table->certain || by == LIST_ENTRY_TYPE || value == LIST_IS_WORD)
             continue;
-        struct list_span after = rest, found = field;
-        const bool certain = table->certain || by == LIST_ENTRY_TYPE;
-        enum list_value value = table->certain ? LIST_IS_ENTRY : list_value_of(&found);
-        if (value >= LIST_IS_DOUBTFUL && !certain &&
-            (table->fields > 0 || !list_has_scheme(field))) {
-            const enum list_type next =
-                after.at > after.end ? LIST_NO_TYPE
-                                     : list_type_of(list_next_field(&after, table->separator));
+        if (value != LIST_IS_RANGE && (has_heading || !list_has_scheme(field))) {
+            const enum list_type next = list_next_type(rest, table->separator);
             said = next == LIST_OTHER_TYPE ? next : said;
-            value =
-                value == LIST_IS_ENTRY || next == LIST_ENTRY_TYPE ? LIST_IS_ENTRY : LIST_IS_WORD;
+            if (value == LIST_IS_DOUBTFUL && next != LIST_ENTRY_TYPE)
+                value = LIST_IS_WORD;
         }
-        if (value == LIST_IS_WORD || (said == LIST_OTHER_TYPE && !certain))
-            continue;
-        entry = found;
-        is_range = value == LIST_IS_RANGE;
+        if (said == LIST_OTHER_TYPE)
+            value = LIST_IS_WORD;
     }
-    if (table->fields > 0 && fields != table->fields)
+    if (has_heading && fields != table->fields)
         return LIST_OTHER;
-    if (entry.at == NULL && fields > 1)
+    if (value == LIST_IS_WORD && fields > 1)
         return LIST_NO_URL_FIELD;
-    *line = entry.at != NULL ? entry : field; /* what is wrong with the only field is found later */
-    return is_range ? LIST_RANGE : table->fields > 0 ? LIST_COLUMN : LIST_FIELD;
+    *line = value == LIST_IS_WORD ? field : entry; /* list_read says what is wrong with a field */
+    return value == LIST_IS_RANGE ? LIST_RANGE : has_heading ? LIST_COLUMN : LIST_FIELD;
 }
 
 /* Reads a row without a heading. */
@@ -91,12 +90,13 @@ static enum list_form list_choose_any(struct list_span *line, uint8_t separator)
 /* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
 enum list_form list_map(struct list_state *state, struct list_span *line) {
     (void)state;
-    const struct list_span key = {line->at, list_find(*line, ':')};
+    struct list_span rest = *line;
+    const struct list_span key = list_split(&rest, ':');
     const bool is_name = list_is(key, "name");
-    if (!url_is_letter(*line->at) || key.end + 1 >= line->end || !list_is_blank(key.end[1]) ||
+    if (!url_is_letter(*line->at) || rest.at == rest.end || !list_is_blank(*rest.at) ||
         (!is_name && list_type_of(key) != LIST_ENTRY_TYPE))
         return LIST_OTHER;
-    struct list_span rest = {key.end + 1, line->end}, value = list_unquoted(list_word(&rest));
+    struct list_span value = list_unquoted(list_word(&rest));
     rest = list_trim(rest);
     if ((rest.at < rest.end && *rest.at != '#') ||
         list_value_of(&value) < (is_name ? LIST_IS_ENTRY : LIST_IS_DOUBTFUL))
@@ -113,9 +113,9 @@ enum list_form list_item(struct list_state *state, struct list_span *line) {
         return LIST_NOTHING;
     if (*line->at != '-' || !list_begins(*line, "- "))
         return LIST_OTHER;
-    struct list_span rest = {line->at + 2, line->end}, item = list_unquoted(rest), map;
-    map = list_trim(rest);
-    if (map.at < map.end && list_map(state, &map) != LIST_OTHER) {
+    struct list_span rest = {line->at + 2, line->end}, item = list_unquoted(rest);
+    struct list_span map = list_trim(rest);
+    if (list_map(state, &map) != LIST_OTHER) {
         *line = map;
         return LIST_FIELD;
     }
@@ -138,9 +138,9 @@ enum list_form list_pattern(struct list_state *state, struct list_span *line) {
     (void)state;
     if (!list_begins(*line, "[") || !list_ends(*line, "']"))
         return LIST_OTHER;
-    struct list_span object = {line->at + 1, list_find(*line, '=')}, value = object;
-    object = list_trim(object);
-    value = list_trim((struct list_span){value.end + (value.end < line->end), line->end - 1});
+    struct list_span value = {line->at + 1, line->end - 1};
+    struct list_span object = list_trim(list_split(&value, '='));
+    value = list_trim(value);
     if (!list_ends(object, ":value") || !list_begins(value, "'") ||
         list_find((struct list_span){value.at + 1, value.end}, '\'') != value.end - 1)
         return LIST_OTHER;
@@ -149,37 +149,50 @@ enum list_form list_pattern(struct list_state *state, struct list_span *line) {
     return list_type_of(object) == LIST_ENTRY_TYPE ? LIST_FIELD : LIST_NO_URL_FIELD;
 }
 
-/* Returns true if a field is followed by a word for a type. */
-static bool list_is_typed(struct list_span line, const uint8_t *end, uint8_t separator) {
-    struct list_span rest = {end + 1, line.end};
-    return list_type_of(list_next_field(&rest, separator)) != LIST_NO_TYPE;
+/* Returns true if a field is a number, or a range or network of addresses. */
+static bool list_is_simple(struct list_span field) {
+    return list_is_number(field) || list_network(&field) != LIST_PLAIN;
 }
 
-/* Returns true if a line is a row with this separator after its first field, which is not a pattern
- * of Adblock or prose. A page may contain the separator, unless a person has defanged it or a word
- * for a type follows. */
-static bool list_is_row(const struct list_state *state, struct list_span line, const uint8_t *end) {
-    struct list_span first = {line.at, end}, network = first;
-    const bool is_simple = list_is_number(first) || list_network(&network) != LIST_PLAIN;
-    const bool has_slash = list_has(first, '/'), is_bar = *end == '|';
+/* Returns true if a line is a row whose first field ends at a separator and is not a pattern of
+ * Adblock or prose. list_value_of has returned the value of the field and left its beginning. A
+ * page may contain the separator, unless a person has defanged it or a word for a type follows. */
+static bool list_is_row(const struct list_state *state, struct list_span line, const uint8_t *end,
+                        struct list_span first, enum list_value value) {
+    const struct list_span field = {line.at, end};
+    const bool has_slash = list_has(field, '/'), is_bar = *end == '|';
+    if (value >= LIST_IS_DOUBTFUL)
+        return !(state->adblock && is_bar) &&
+               (!has_slash || list_is_defanged(first) || list_is_simple(field) ||
+                list_next_type((struct list_span){end + 1, line.end}, *end) != LIST_NO_TYPE);
     const bool is_odd =
-        state->adblock || list_has(first, ' ') || *line.at == '*' || *line.at == '-';
-    if (list_value_of(&first) >= LIST_IS_DOUBTFUL)
-        return !(state->adblock && is_bar) && (!has_slash || is_simple || list_is_defanged(first) ||
-                                               list_is_typed(line, end, *end));
-    return !(is_bar && end == line.at) && (is_simple || !is_odd || (!has_slash && !is_bar));
+        state->adblock || list_has(field, ' ') || *line.at == '*' || *line.at == '-';
+    return !(is_bar && end == line.at) &&
+           (!is_odd || (!has_slash && !is_bar) || list_is_simple(field));
 }
 
 enum list_form list_fields(struct list_state *state, struct list_span *line) {
-    const uint8_t *end = line->at;
-    if (list_has(*line, '\t') || *line->at == '"')
-        return list_choose_any(line, list_has(*line, '\t') ? '\t' : list_separator(*line));
-    while (end < line->end && *end != ',' && *end != ';' && *end != '|')
-        end++;
-    if (end == line->end || *line->at == '/' || !list_is_row(state, *line, end))
+    if (list_has(*line, '\t'))
+        return list_choose_any(line, '\t');
+    if (*line->at == '"')
+        return list_choose_any(line, list_separator(*line));
+    struct list_span first = {line->at, list_find_either(*line, ',', ';')};
+    const uint8_t *end = first.end = list_find(first, '|');
+    const struct list_span field = first;
+    if (end == line->end || *line->at == '/')
         return LIST_OTHER;
-    if (state->adblock && list_value_of(&(struct list_span){line->at, end}) < LIST_IS_DOUBTFUL)
+    const enum list_value value = list_value_of(&first);
+    if (!list_is_row(state, *line, end, first, value))
+        return LIST_OTHER;
+    if (state->adblock && value < LIST_IS_DOUBTFUL)
         return LIST_NO_URL_FIELD;
+    if (value == LIST_IS_ENTRY && list_trim(first).end == first.end &&
+        list_type_of(field) == LIST_NO_TYPE &&
+        (list_has_scheme(first) ||
+         list_next_type((struct list_span){end + 1, line->end}, *end) != LIST_OTHER_TYPE)) {
+        *line = first; /* as list_choose finds it, because most rows begin with it */
+        return LIST_FIELD;
+    }
     return list_choose_any(line, *end);
 }
 
@@ -203,7 +216,7 @@ enum list_form list_words(struct list_state *state, struct list_span *line) {
             return LIST_FIELD;
         }
         if (list_length(word) > 0 && url_is_letter(*word.at))
-            return LIST_WORDS;
+            break;
     }
     return LIST_WORDS;
 }

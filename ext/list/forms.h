@@ -154,14 +154,11 @@ enum list_type { LIST_NO_TYPE, LIST_ENTRY_TYPE, LIST_OTHER_TYPE };
  * between its letters. */
 enum list_type list_type_of(struct list_span field);
 
-/* Returns the length of [.], (dot) or the like at the start, and what is meant; 0 if there is none.
- * Round and curly brackets count only before the path. */
-size_t list_piece(struct list_span span, bool in_path, const char **meant);
-
-/* Returns the length of hxxps or the like before a colon at the start; 0 if there is none. */
-size_t list_mangled_scheme(struct list_span span);
-
 /* Returns true if the first word has something that keeps people from clicking on it. */
 bool list_is_defanged(struct list_span span);
+
+/* Writes an entry without that: hxxp, [.], (dot), [:] and the like. In a quoted field, two
+ * quotation marks mean one (RFC 4180). Returns true if the entry was defanged. */
+bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used);
 
 #endif

@@ -8,19 +8,17 @@
  * URLs and for hosts, and last those that other tables have as well. */
 static const char LIST_COLUMNS[] =
     ",iocvalue,indicatorvalue,indicator,url,urls,fqdn,domain,domains,hostname,host,domainip,"
-    "ipdomain,"
-    "hostip,ip,ips,ipaddress,ipv4,ipport,domainname,c2,c2server,observable,value,data,";
+    "ipdomain,hostip,ip,ips,ipaddress,ipv4,ipport,domainname,c2,c2server,observable,value,data,";
 
-/* Returns true if a field of the first line can be the name of a field. Zeek's have dots. */
-static bool list_can_be_name(struct list_span field, bool may_have_dot) {
-    const bool is_number = field.at < field.end && url_is_digit(*field.at);
-    if (field.at < field.end && strchr("(./&?%", *field.at) != NULL)
+/* Returns true if a field of the first line can be the name of a field. Zeek's have dots, and look
+ * like hosts. */
+static bool list_can_be_name(struct list_span field, bool *has_dot) {
+    if ((field.at < field.end && strchr("(./&?%", *field.at) != NULL) ||
+        list_find_any(field, "\"$*<=>@[\\]^`{|}~") < field.end)
         return false;
-    for (const uint8_t *at = field.at; at < field.end; at++)
-        if (*at == '\0' || strchr("\"$*<=>@[\\]^`{|}~", *at) != NULL)
-            return false;
-    return list_value_of(&field) == LIST_IS_WORD ||
-           (may_have_dot && !is_number && !list_has_scheme(field));
+    const bool is_word = list_value_of(&field) == LIST_IS_WORD;
+    *has_dot |= !is_word;
+    return is_word || (!url_is_digit(*field.at) && !list_has_scheme(field));
 }
 
 /* Reads the heading of a table: names of fields, one of which is the name of the entries. It may be
@@ -45,9 +43,8 @@ static bool list_read_heading(struct list_span line, struct list_heading *headin
     for (struct list_span rest = line; rest.at <= rest.end; read.fields++) {
         char folded[LIST_FOLDED];
         const struct list_span field = list_next_field(&rest, read.separator);
-        if (!list_can_be_name(field, true))
+        if (!list_can_be_name(field, &dots))
             return false;
-        dots |= !list_can_be_name(field, false);
         rank = list_fold(field, true, folded) ? strstr(LIST_COLUMNS, folded) : NULL;
         has_path |= list_is(field, "path");
         if (ioc == UINT_MAX && list_is(field, "ioc"))
@@ -92,8 +89,9 @@ enum list_form list_row(struct list_state *state, struct list_span *line) {
     const struct list_heading *heading = &state->heading;
     if (heading->fields == 0 || list_begins(*line, "||") || list_begins(*line, "@@"))
         return LIST_OTHER;
-    struct list_span rest = *line, word = list_word(&rest);
-    if (heading->separator != '\t' && word.end < line->end && list_is_of_hosts(word))
+    struct list_span first = {line->at, list_find(*line, heading->separator)};
+    const struct list_span word = list_word(&first);
+    if (heading->separator != '\t' && word.end < first.end && list_is_of_hosts(word))
         return LIST_OTHER;
     const enum list_form form = list_choose(line, heading);
     return form != LIST_OTHER && heading->hosts_alone ? LIST_NO_URL_FIELD : form;

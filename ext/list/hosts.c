@@ -4,18 +4,19 @@
 #include <string.h>
 
 enum list_form list_network(struct list_span *span) {
+    if (span->at < span->end && url_is_letter(*span->at) && url_digit(*span->at) > 15)
+        return LIST_PLAIN; /* early, because most names begin so */
     const uint8_t *slash = list_find(*span, '/'), *dash = list_find(*span, '-');
     struct list_span address = {span->at, slash}, bits = {slash + 1, span->end};
-    struct list_span first = list_trim((struct list_span){span->at, dash}), last;
+    const struct list_span first = list_trim((struct list_span){span->at, dash});
     unsigned count = 0;
-    if (dash < span->end && (list_is_ipv4(first) || list_is_ipv6(first))) {
-        last = list_trim((struct list_span){dash + 1, span->end});
-        return list_is_ipv4(last) || list_is_ipv6(last) || list_is_number(last) ? LIST_RANGE
-                                                                                : LIST_PLAIN;
+    if (dash < span->end && list_is_ip(first)) {
+        const struct list_span last = list_trim((struct list_span){dash + 1, span->end});
+        return list_is_ip(last) || list_is_number(last) ? LIST_RANGE : LIST_PLAIN;
     }
-    bool version4 = list_is_ipv4(address);
-    if (slash == span->end || (!version4 && !list_is_ipv6(address)))
+    if (slash == span->end || !list_is_ip(address))
         return LIST_PLAIN;
+    const bool version4 = !list_has(address, ':');
     if (version4 && list_is_ipv4(bits))
         return LIST_RANGE;
     const unsigned most = version4 ? 32 : 128;
@@ -32,13 +33,12 @@ enum list_form list_network(struct list_span *span) {
 
 bool list_is_remark(struct list_span line) {
     struct list_span words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
-    if (list_length(words) == 5 && list_begins(words, "sep=")) /* how Excel names separators */
-        return true;
-    if (*line.at == '#' || *line.at == '!' || *line.at == ';')
+    if (*line.at == '#' || *line.at == '!' || *line.at == ';' ||
+        (list_length(words) == 5 && list_begins(words, "sep="))) /* how Excel names separators */
         return true;
     if (list_begins(line, "//"))
-        return list_length(line) == 2 || list_has(line, ' ') || list_has(line, '\t') ||
-               line.at[2] == '/' || line.at[2] == '-' || line.at[2] == '=';
+        return list_length(line) == 2 || list_has_blank(line) || line.at[2] == '/' ||
+               line.at[2] == '-' || line.at[2] == '=';
     return line.end[-1] == ']' && (list_begins(line, "[adblock") || list_begins(line, "[ublock") ||
                                    list_begins(line, "[adguard"));
 }
@@ -93,9 +93,11 @@ bool list_is_of_hosts(struct list_span address) {
  * left in the state. Any other address is the entry, and what follows explains it. It may also be
  * the first one of a range. */
 enum list_form list_hosts(struct list_state *state, struct list_span *line) {
+    if (url_digit(*line->at) > 15 && *line->at != ':')
+        return LIST_OTHER;
     struct list_span rest = *line, address = list_word(&rest), next;
     const bool is_zero = list_is(address, "0");
-    if (!is_zero && !list_is_ipv4(address) && !list_is_ipv6(address))
+    if (address.end == line->end || (!is_zero && !list_is_ip(address)))
         return LIST_OTHER;
     rest.end = list_find(rest, '#');
     const struct list_span names = rest;
@@ -103,7 +105,7 @@ enum list_form list_hosts(struct list_state *state, struct list_span *line) {
     if (next.at == next.end)
         return LIST_OTHER;
     struct list_span last = {next.at + list_begins(next, "-"), next.end};
-    const bool is_address = list_is_ipv4(last) || list_is_ipv6(last);
+    const bool is_address = list_is_ip(last);
     const bool is_dash =
         list_is(next, "-") ||
         (last.at > next.at && (is_address || list_is_number(last))); /* of a range */
@@ -124,12 +126,7 @@ enum list_form list_hosts(struct list_state *state, struct list_span *line) {
 }
 
 struct list_span list_next_name(struct list_state *state) {
-    struct list_span *rest = &state->names;
-    if (state->form == LIST_HOSTS)
-        return list_word(rest);
-    const struct list_span name = {rest->at, list_find(*rest, '/')};
-    rest->at = name.end < rest->end ? name.end + 1 : rest->end;
-    return name;
+    return state->form == LIST_HOSTS ? list_word(&state->names) : list_split(&state->names, '/');
 }
 
 enum list_form list_range(struct list_state *state, struct list_span *line) {
@@ -140,5 +137,5 @@ enum list_form list_range(struct list_state *state, struct list_span *line) {
 
 /* Any line that is left: a URL or name, unless it is a part of an address. */
 enum list_form list_bare(struct list_state *state, struct list_span *line) {
-    return !list_has_scheme(*line) && list_is_part(state, *line) ? LIST_PART : LIST_PLAIN;
+    return list_is_part(state, *line) && !list_has_scheme(*line) ? LIST_PART : LIST_PLAIN;
 }

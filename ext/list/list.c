@@ -10,28 +10,25 @@
  * text. Nearly all binary files have a zero byte early on. */
 static const char *list_no_text(const uint8_t *bytes, size_t length) {
     enum { EARLY = 512 };
-    const bool zeros_follow = length >= 4 && bytes[0] != 0 && bytes[1] == 0; /* as in UTF-16 */
-    const bool zeros_lead = length >= 4 && bytes[0] == 0 && bytes[1] != 0;
-    const char *coded = list_no_utf8((struct list_span){bytes, bytes + length},
-                                     (zeros_follow && bytes[2] != 0 && bytes[3] == 0) ||
-                                         (zeros_lead && bytes[2] == 0 && bytes[3] != 0));
+    const bool alternates = length >= 4 && (bytes[0] == 0) != (bytes[1] == 0) &&
+                            (bytes[0] == 0) == (bytes[2] == 0) &&
+                            (bytes[1] == 0) == (bytes[3] == 0); /* as in UTF-16 */
+    const char *coded = list_no_utf8((struct list_span){bytes, bytes + length}, alternates);
     if (coded != NULL)
         return coded;
     struct list_span early = {bytes, bytes + (length < EARLY ? length : EARLY)};
     if (list_has(early, 0))
         return "binary, with a zero byte near its beginning. Unpack it if it is compressed, and "
                "give the text of a list";
-    struct list_span text = {bytes, bytes + length}, rest;
+    struct list_span text = {bytes, bytes + length};
     while (list_begins(text, LIST_MARK))
         text.at += strlen(LIST_MARK);
-    for (rest = text; list_begins(rest, "!") || list_begins(rest, "#");)
-        rest = list_without_spaces((struct list_span){list_find(rest, '\n'), rest.end});
-    if (list_begins(rest, "msfilterlist"))
-        return "a Tracking Protection List of Internet Explorer. Give a list of another form";
     text = list_without_spaces(text);
-    const bool begins_with_remark = list_begins(text, "#");
-    while (list_begins(text, "#"))
+    const bool begins_with_remark = list_begins(text, "#") || list_begins(text, "!");
+    while (list_begins(text, "#") || list_begins(text, "!"))
         text = list_without_spaces((struct list_span){list_find(text, '\n'), text.end});
+    if (list_begins(text, "msfilterlist"))
+        return "a Tracking Protection List of Internet Explorer. Give a list of another form";
     const uint8_t first = text.at < text.end ? *text.at++ : '\0';
     text = list_without_spaces(text);
     const uint8_t second = text.at < text.end ? *text.at : '\0';
@@ -68,24 +65,15 @@ static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
     list->line++;
 }
 
-/* Returns true if one of the next eight bytes is LF or CR. */
-static bool list_has_break(const uint8_t *bytes) {
-    const uint64_t word = bloom_load64(bytes);
-    return (url_zeros(word ^ url_eight('\n')) | url_zeros(word ^ url_eight('\r'))) != 0;
-}
-
 /* Reads the next line, without blanks around it, if it ends before that place in the list. */
 static enum bloom_list_step list_next_line(struct bloom_list *list, size_t before,
                                            struct list_span *line) {
     if (list->at >= list->length)
         return BLOOM_LIST_END;
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length;
-    const uint8_t *stop = list->bytes + list->sought;
     const uint8_t *most = list->bytes + before;
-    while (most - stop >= 8 && !list_has_break(stop))
-        stop += 8;
-    while (stop < most && *stop != '\n' && *stop != '\r')
-        stop++;
+    const uint8_t *stop =
+        list_find_either((struct list_span){list->bytes + list->sought, most}, '\n', '\r');
     list->sought = (size_t)(stop - list->bytes);
     if (stop >= most && stop < end)
         return BLOOM_LIST_PAUSE;

@@ -5,34 +5,26 @@
 
 #include <string.h>
 
-/* Returns true if a line is an option of dnsmasq with hosts between slashes. There may be blanks
- * around its equals sign. */
-static bool list_is_dnsmasq(struct list_span line) {
-    const struct list_span name = {line.at, list_find(line, '=')};
-    return name.end < line.end &&
-           (list_is(list_trim(name), "address") || list_is(list_trim(name), "server") ||
-            list_is(list_trim(name), "local")) &&
-           list_begins(list_trim((struct list_span){name.end + 1, line.end}), "/");
-}
-
 /* address=/h/i/0.0.0.0, server=/h/, local=/h/: the hosts are left in the state. The answer for them
- * follows the last slash. */
+ * follows the last slash. There may be blanks around the equals sign. */
 enum list_form list_dnsmasq(struct list_state *state, struct list_span *line) {
-    if (!list_is_dnsmasq(*line))
+    struct list_span hosts = *line;
+    const struct list_span name = list_trim(list_split(&hosts, '='));
+    const bool is_address = list_is(name, "address");
+    hosts = list_trim(hosts);
+    if ((!is_address && !list_is(name, "server") && !list_is(name, "local")) ||
+        !list_begins(hosts, "/"))
         return LIST_OTHER;
-    const bool is_address = list_begins(*line, "address");
-    struct list_span target = {line->end, line->end};
-    line->at = list_find(*line, '/') + 1;
-    while (target.at > line->at && target.at[-1] != '/')
-        target.at--;
-    if (target.at > line->at)
-        line->end = target.at - 1;
+    hosts.at++;
+    struct list_span target = list_last(hosts, '/');
+    if (target.at > hosts.at)
+        hosts.end = target.at - 1;
     else
         target.at = target.end; /* there is only one slash */
     target = list_trim(target);
     if (list_length(target) > 0 && !(is_address && (list_is(target, "#") || list_is_sink(target))))
         return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
-    state->names = *line;
+    state->names = *line = hosts;
     state->form = LIST_DNSMASQ;
     return LIST_DNSMASQ;
 }
@@ -43,18 +35,20 @@ enum list_form list_unbound(struct list_state *state, struct list_span *line) {
     const bool is_zone = list_begins(*line, "local-zone:");
     if (!is_zone && !list_begins(*line, "local-data:"))
         return LIST_OTHER;
-    struct list_span rest = {list_find(*line, ':') + 1, line->end}, word;
+    struct list_span rest = *line, word;
+    list_split(&rest, ':');
     rest = list_trim(rest);
     const uint8_t quote = list_begins(rest, "'") ? '\'' : '"';
     rest.at += rest.at < rest.end && *rest.at == quote;
     *line = list_word(&rest);
     line->end = list_find(*line, quote);
-    if (is_zone)
-        return list_is_one_of(
-                   list_unquoted(rest),
-                   ",always_transparent,inform,nodefault,noview,transparent,typetransparent,")
+    if (is_zone) {
+        const struct list_span type = list_unquoted(rest);
+        return list_ends(type, "transparent") || list_is(type, "inform") ||
+                       list_is(type, "nodefault") || list_is(type, "noview")
                    ? LIST_EXCEPTION
                    : LIST_UNBOUND;
+    }
     rest = list_trim((struct list_span){rest.at, list_find(rest, quote)});
     do
         word = list_word(&rest);
@@ -73,12 +67,15 @@ static bool list_is_same(struct list_span a, struct list_span b) {
  * record has a name or an address of its own is not blocked. */
 enum list_form list_zone(struct list_state *state, struct list_span *line) {
     (void)state;
-    if (*line->at == '"') /* early, because rows of tables begin so and are long */
-        return LIST_OTHER;
-    struct list_span rest = *line, owner = list_word(&rest), type = list_word(&rest), target;
+    struct list_span rest = *line, owner, type, target;
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
-        return list_is_one_of(owner, ",$generate,$include,$origin,$ttl,") ? LIST_DIRECTIVE
-                                                                          : LIST_NO_HOST;
+        return list_is_one_of(list_word(&rest), ",$generate,$include,$origin,$ttl,")
+                   ? LIST_DIRECTIVE
+                   : LIST_NO_HOST;
+    if (*line->at == '"' || (*line->at != '@' && !list_has_blank(*line)))
+        return LIST_OTHER; /* early, because most lines do */
+    owner = list_word(&rest);
+    type = list_word(&rest);
     if (list_is(owner, "@"))
         return LIST_DIRECTIVE;
     while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
@@ -96,20 +93,18 @@ enum list_form list_zone(struct list_state *state, struct list_span *line) {
                 : !list_is_sink(target))
         return LIST_MODIFIER;
     *line = owner;
-    for (; owner.at < owner.end; owner.at++)
-        if (list_begins(owner, ".rpz-"))
-            return LIST_TRIGGER;
-    return LIST_ZONE;
+    return list_contains(owner, ".rpz-") ? LIST_TRIGGER : LIST_ZONE;
 }
 
 /* DOMAIN-SUFFIX,h and HOST,h,reject,no-resolve: a rule of Clash, mihomo, Surge, Loon or Quantumult
  * X, of which the host or network is left. */
 enum list_form list_proxy(struct list_state *state, struct list_span *line) {
     (void)state;
-    struct list_span rest = *line, value, policy;
+    const struct list_span word = {line->at, list_find(*line, ',')};
+    struct list_span rest = {word.end + 1, line->end}, value, policy;
     char name[LIST_FOLDED];
-    if (!url_is_letter(*line->at) || !list_has(*line, ',') ||
-        !list_fold(list_next_field(&rest, ','), false, name))
+    if (!url_is_letter(*line->at) || word.end == line->end ||
+        !list_fold(list_trim(word), false, name))
         return LIST_OTHER;
     if (strstr(
             ",domain,domain-suffix,domain-wildcard,host,host-suffix,host-wildcard,ip-cidr,ip-cidr6,"

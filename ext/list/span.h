@@ -23,6 +23,11 @@ static inline bool list_is_blank(uint8_t byte) {
     return byte == ' ' || byte == '\t';
 }
 
+/* Returns true for a byte of a label of a name. Bytes beyond ASCII may be letters. */
+static inline bool list_is_of_name(uint8_t byte) {
+    return url_is_letter(byte) || url_is_digit(byte) || byte == '-' || byte == '_' || byte >= 0x80;
+}
+
 /* Returns the length of a blank beyond ASCII with which a span begins, or 0. Copies from documents
  * have no-break spaces, the mark of direction, U+3000 and byte order marks. */
 static inline size_t list_wide_blank(struct list_span span) {
@@ -56,10 +61,11 @@ static inline struct list_span list_trim(struct list_span span) {
 /* Returns true if a span begins with a word. The word is in lower case, and the case of the span
  * does not matter. */
 static inline bool list_begins(struct list_span span, const char *word) {
-    size_t length = strlen(word), i = 0;
-    while (i < length && i < list_length(span) && url_lower(span.at[i]) == (uint8_t)word[i])
-        i++;
-    return i == length;
+    while (*word != '\0' && span.at < span.end && url_lower(*span.at) == (uint8_t)*word) {
+        span.at++;
+        word++;
+    }
+    return *word == '\0';
 }
 
 /* Returns true if a span ends with a word, likewise. */
@@ -71,7 +77,7 @@ static inline bool list_ends(struct list_span span, const char *word) {
 
 /* Returns true if a span is a word, likewise. */
 static inline bool list_is(struct list_span span, const char *word) {
-    return list_length(span) == strlen(word) && list_begins(span, word);
+    return list_begins(span, word) && list_length(span) == strlen(word);
 }
 
 enum { LIST_FOLDED = 24 };
@@ -137,13 +143,57 @@ static inline bool list_has(struct list_span span, uint8_t byte) {
     return list_find(span, byte) < span.end;
 }
 
+/* Removes the part before a byte, and the byte, from the rest, and returns that part. If the byte
+ * is not in the rest, it returns the whole rest. */
+static inline struct list_span list_split(struct list_span *rest, uint8_t byte) {
+    const struct list_span first = {rest->at, list_find(*rest, byte)};
+    rest->at = first.end + (first.end < rest->end);
+    return first;
+}
+
+/* Returns what follows the last such byte, or the whole span if the byte is not in it. */
+static inline struct list_span list_last(struct list_span span, uint8_t byte) {
+    struct list_span last = {span.end, span.end};
+    while (last.at > span.at && last.at[-1] != byte)
+        last.at--;
+    return last;
+}
+
+static inline bool list_has_blank(struct list_span span) {
+    return list_has(span, ' ') || list_has(span, '\t');
+}
+
+/* Returns true if a span contains a word, which is in lower case as in list_begins. */
+static inline bool list_contains(struct list_span span, const char *word) {
+    while (span.at < span.end && !list_begins(span, word))
+        span.at = list_find((struct list_span){span.at + 1, span.end}, (uint8_t)*word);
+    return span.at < span.end;
+}
+
+/* Returns where the first of two bytes is in a span, or its end. */
+static inline const uint8_t *list_find_either(struct list_span span, uint8_t a, uint8_t b) {
+    for (; list_length(span) >= 8; span.at += 8) {
+        const uint64_t word = bloom_load64(span.at);
+        if ((url_zeros(word ^ url_eight(a)) | url_zeros(word ^ url_eight(b))) != 0)
+            break;
+    }
+    while (span.at < span.end && *span.at != a && *span.at != b)
+        span.at++;
+    return span.at;
+}
+
+/* Returns where the first of some signs, or a zero byte, is in a span, or its end. */
+static inline const uint8_t *list_find_any(struct list_span span, const char *signs) {
+    do
+        span.end = list_find(span, (uint8_t)*signs);
+    while (*signs++ != '\0');
+    return span.end;
+}
+
 /* Removes the first word, with the blanks before it, from the rest, and returns it. */
 static inline struct list_span list_word(struct list_span *rest) {
     struct list_span word = list_trim(*rest);
-    rest->at = word.at;
-    while (rest->at < rest->end && !list_is_blank(*rest->at))
-        rest->at++;
-    word.end = rest->at;
+    rest->at = word.end = list_find_either(word, ' ', '\t');
     return word;
 }
 
@@ -176,14 +226,20 @@ static inline struct list_span list_without_brackets(struct list_span span) {
 
 static inline bool list_is_ipv6(struct list_span span) {
     uint16_t groups[IPV6_GROUPS];
+    if (span.at == span.end || (*span.at != ':' && url_digit(*span.at) > 15))
+        return false; /* early, because most names are none */
     span.end = list_find(span, '%');
     return url_read_ipv6(span.at, list_length(span), groups);
 }
 
+static inline bool list_is_ip(struct list_span span) {
+    return list_is_ipv4(span) || list_is_ipv6(span);
+}
+
 /* Returns true for an address that a resolver answers for a host that it blocks. */
 static inline bool list_is_sink(struct list_span span) {
-    return (list_is_ipv4(span) && (list_begins(span, "127.") || list_is(span, "0.0.0.0"))) ||
-           list_is(span, "::") || list_is(span, "::1");
+    return list_is(span, "0.0.0.0") || list_is(span, "::") || list_is(span, "::1") ||
+           (list_begins(span, "127.") && list_is_ipv4(span));
 }
 
 /* Recognises numbers and dates: 12345, 2024.01.01, 12/31/2024, 2024-01-01T10:00:00Z. They are
@@ -195,8 +251,8 @@ static inline bool list_is_number(struct list_span span) {
     at += list_begins(span, "-");
     if (at == span.end || !url_is_digit(*at))
         return false;
-    for (; at < span.end && (url_is_digit(*at) || (*at != '\0' && strchr("-+TZ ", *at) != NULL) ||
-                             (*at >= '.' && *at <= ':'));
+    for (; at < span.end &&
+           ((*at >= '-' && *at <= ':') || *at == '+' || *at == 'T' || *at == 'Z' || *at == ' ');
          at++)
         dots += *at == '.' && at + 1 < span.end && url_is_digit(at[1]);
     return at == span.end && dots < 3 && !list_is_ipv6(span);

@@ -7,7 +7,9 @@
 #include "list/forms.h"
 #include "url/url.h"
 
-size_t list_piece(struct list_span span, bool in_path, const char **meant) {
+/* Returns the length of [.], (dot) or the like at the start, and what is meant; 0 if there is none.
+ * Round and curly brackets count only before the path. */
+static size_t list_piece(struct list_span span, bool in_path, const char **meant) {
     static const struct {
         const char *written, *meant;
     } PIECES[] = {{"[.]", "."}, {"[dot]", "."}, {"[:]", ":"}, {"[://]", "://"}, {"[/]", "/"},
@@ -21,17 +23,14 @@ size_t list_piece(struct list_span span, bool in_path, const char **meant) {
     return 0;
 }
 
-size_t list_mangled_scheme(struct list_span span) {
-    static const char *const SCHEMES[] = {"hxxp", "h**p", "fxp"};
-    for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; i++) {
-        struct list_span rest = {span.at + strlen(SCHEMES[i]), span.end};
-        if (!list_begins(span, SCHEMES[i]))
-            continue;
-        rest.at += list_begins(rest, "s");
-        if (list_begins(rest, ":") || list_begins(rest, "[:"))
-            return (size_t)(rest.at - span.at);
-    }
-    return 0;
+/* Returns the length of hxxps or the like before a colon at the start; 0 if there is none. */
+static size_t list_mangled_scheme(struct list_span span) {
+    struct list_span rest = span;
+    if (!list_begins(span, "hxxp") && !list_begins(span, "h**p") && !list_begins(span, "fxp"))
+        return 0;
+    rest.at += list_begins(span, "fxp") ? 3 : 4;
+    rest.at += list_begins(rest, "s");
+    return list_begins(rest, ":") || list_begins(rest, "[:") ? (size_t)(rest.at - span.at) : 0;
 }
 
 bool list_is_defanged(struct list_span span) {
@@ -39,7 +38,7 @@ bool list_is_defanged(struct list_span span) {
     unsigned slashes = 0;
     if (list_mangled_scheme(span) > 0)
         return true;
-    if (!list_has(span, '[') && !list_has(span, '(') && !list_has(span, '{'))
+    if (list_find_any(span, "[({") == span.end)
         return false;
     for (; span.at < span.end && !list_is_blank(*span.at) && *span.at != ','; span.at++) {
         if (list_piece(span, slashes > 2, &meant) > 0)
@@ -47,6 +46,35 @@ bool list_is_defanged(struct list_span span) {
         slashes += *span.at == '/';
     }
     return false;
+}
+
+bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used) {
+    const size_t mangled = list_mangled_scheme(span);
+    bool defanged = mangled > 0;
+    unsigned slashes = 0;
+    uint8_t *to = text;
+    if (defanged) {
+        memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
+        to += 3;
+        span.at += mangled;
+    }
+    while (span.at < span.end) {
+        const char *meant = NULL;
+        const bool may_be = *span.at == '[' || *span.at == '(' || *span.at == '{';
+        const size_t piece = may_be ? list_piece(span, slashes > 2, &meant) : 0;
+        if (piece == 0) {
+            slashes += *span.at == '/';
+            span.at += quoted && list_begins(span, "\"\"");
+            *to++ = *span.at++;
+            continue;
+        }
+        while (*meant != '\0')
+            *to++ = (uint8_t)*meant++;
+        span.at += piece;
+        defanged = true;
+    }
+    *used = (size_t)(to - text);
+    return defanged;
 }
 
 enum list_type list_type_of(struct list_span field) {
@@ -58,11 +86,10 @@ enum list_type list_type_of(struct list_span field) {
         ",asn,bitcoinaddress,btc,comment,cve,description,email,emailaddr,emailaddress,emaildst,"
         "emailsrc,emailsubject,file,filehash,filehashmd5,filehashsha1,filehashsha256,filename,"
         "filenamemd5,filenamesha1,filenamesha256,filepath,filepathname,hash,imphash,info,"
-        "intelcerthash,"
-        "intelemail,intelfilehash,intelfilename,intelpubkeyhash,intelsoftware,intelusername,ja3,"
-        "link,mail,md5,md5hash,mutex,package,packagename,pdb,reference,regkey,regkeyvalue,"
-        "registrykey,sha1,sha1hash,sha224,sha256,sha256hash,sha384,sha512,sha512hash,ssdeep,text,"
-        "tlsh,useragent,vulnerability,yara,";
+        "intelcerthash,intelemail,intelfilehash,intelfilename,intelpubkeyhash,intelsoftware,"
+        "intelusername,ja3,link,mail,md5,md5hash,mutex,package,packagename,pdb,reference,regkey,"
+        "regkeyvalue,registrykey,sha1,sha1hash,sha224,sha256,sha256hash,sha384,sha512,sha512hash,"
+        "ssdeep,text,tlsh,useragent,vulnerability,yara,";
     char folded[LIST_FOLDED];
     if (list_length(field) < 2 || !url_is_letter(*field.at) || !list_fold(field, true, folded))
         return LIST_NO_TYPE;
@@ -76,60 +103,55 @@ enum list_type list_type_of(struct list_span field) {
 static bool list_is_file_or_package(struct list_span name) {
     static const char FILES[] =
         ",7z,apk,asp,aspx,avi,bak,bat,bin,bmp,cfg,cgi,chm,class,cmd,conf,cpl,css,csv,dat,db,dex,"
-        "dll,"
-        "dmg,doc,docm,docx,drv,elf,eml,exe,gif,gz,hta,htm,html,hwp,ico,img,inf,ini,ipa,iso,jar,"
-        "jpeg,"
-        "jpg,js,jse,json,jsp,lnk,log,mp3,mp4,msc,msg,msi,ocx,odt,pcap,pdb,pdf,php,pif,png,ppt,pptm,"
-        "pptx,ps1,psd1,psm1,rar,reg,rtf,scr,sct,svg,swf,sys,tar,tgz,tmp,txt,url,vbe,vbs,vhd,wav,"
-        "wsf,"
-        "xla,xlam,xll,xls,xlsb,xlsm,xlsx,xml,xps,yaml,yml,";
+        "dll,dmg,doc,docm,docx,drv,elf,eml,exe,gif,gz,hta,htm,html,hwp,ico,img,inf,ini,ipa,iso,"
+        "jar,jpeg,jpg,js,jse,json,jsp,lnk,log,mp3,mp4,msc,msg,msi,ocx,odt,pcap,pdb,pdf,php,pif,"
+        "png,ppt,pptm,pptx,ps1,psd1,psm1,rar,reg,rtf,scr,sct,svg,swf,sys,tar,tgz,tmp,txt,url,vbe,"
+        "vbs,vhd,wav,wsf,xla,xlam,xll,xls,xlsb,xlsm,xlsx,xml,xps,yaml,yml,";
     const struct list_span first = {name.at, list_find(name, '.')};
-    struct list_span ending = {name.end, name.end};
-    while (ending.at > name.at && ending.at[-1] != '.')
-        ending.at--;
+    const struct list_span ending = list_last(name, '.');
     if (list_is_one_of(ending, FILES))
         return true;
     if (first.end + 1 == ending.at) /* a package has three parts */
         return false;
-    while (name.at < name.end && !list_begins(name, ".android."))
-        name.at++;
-    return name.at < name.end || list_is_one_of(first, ",com,io,net,org,");
+    return list_contains(name, ".android.") || list_is(first, "com") || list_is(first, "io") ||
+           list_is(first, "net") || list_is(first, "org");
 }
 
 /* Says what a host without a scheme is, perhaps defanged and with a port. It is an entry if it is
  * an IPv4 address, or a name with a dot whose last label begins with a letter. */
 static enum list_value list_host_value(struct list_span host, bool has_path) {
-    uint8_t plain[512]; /* not defanged */
-    size_t used = 0, piece;
-    for (const char *meant; host.at < host.end && used < sizeof plain; host.at += piece) {
-        piece = list_piece(host, false, &meant);
-        plain[used++] = piece > 0 ? (uint8_t)*meant : *host.at;
-        piece += piece == 0;
-    }
-    struct list_span name = {plain, plain + used}, port = {list_find(name, ':'), name.end}, last;
-    name.end = port.at;
+    uint8_t plain[512]; /* longer than any host */
+    size_t used;
+    if (list_length(host) > sizeof plain)
+        return LIST_IS_WORD;
+    list_refang(host, false, plain, &used);
+    struct list_span port = {plain, plain + used}, name = list_split(&port, ':'), last;
+    const bool has_port = name.end < port.end;
+    for (; port.at < port.end; port.at++)
+        if (!url_is_digit(*port.at))
+            return LIST_IS_WORD;
     name.at += list_begins(name, "*.") ? 2 : list_begins(name, ".");
     name.end -= list_ends(name, ".");
-    for (const uint8_t *at = port.at + 1; at < port.end; at++)
-        if (!url_is_digit(*at))
-            return LIST_IS_WORD;
     last = name;
     for (const uint8_t *at = name.at; at < name.end; at++)
         if (*at == '.' && at > last.at)
             last.at = at + 1;
-        else if (!url_is_letter(*at) && !url_is_digit(*at) && *at < 0x80 && *at != '-' &&
-                 *at != '_')
+        else if (!list_is_of_name(*at))
             return LIST_IS_WORD;
-    if (host.at < host.end ||
-        (!list_is_ipv4(name) && (last.at == name.at || list_length(last) < 2 ||
-                                 (!url_is_letter(*last.at) && *last.at < 0x80))))
+    if (!list_is_ipv4(name) && (last.at == name.at || list_length(last) < 2 ||
+                                (!url_is_letter(*last.at) && *last.at < 0x80)))
         return LIST_IS_WORD;
-    return has_path || port.at < port.end || !list_is_file_or_package(name) ? LIST_IS_ENTRY
-                                                                            : LIST_IS_DOUBTFUL;
+    return has_path || has_port || !list_is_file_or_package(name) ? LIST_IS_ENTRY
+                                                                  : LIST_IS_DOUBTFUL;
 }
 
 enum list_value list_value_of(struct list_span *field) {
     struct bloom_url_plain plain;
+    if (list_length(*field) == 0 || list_is_number(*field))
+        return LIST_IS_WORD;
+    const bool with_scheme = list_has_scheme(*field);
+    if (with_scheme && !list_is_defanged(*field))
+        return LIST_IS_ENTRY;
     if (bloom_url_read_plain(&plain, field->at, list_length(*field)) &&
         plain.end == list_length(*field) && field->at[plain.host_end - 2] != '.') {
         const struct list_span name = {field->at, field->end};
@@ -138,19 +160,16 @@ enum list_value list_value_of(struct list_span *field) {
                    ? LIST_IS_DOUBTFUL
                    : LIST_IS_ENTRY;
     }
-    if (list_length(*field) == 0 || list_is_number(*field))
-        return LIST_IS_WORD;
-    const bool has_scheme = list_has_scheme(*field) || list_mangled_scheme(*field) > 0;
+    const bool has_scheme = with_scheme || list_mangled_scheme(*field) > 0;
     const bool is_defanged = list_is_defanged(*field);
-    struct list_span host = *field, network;
-    for (host.end = host.at; host.end < field->end; host.end++)
-        if ((*host.end == '|' && (is_defanged || !has_scheme)) ||
-            (is_defanged && (list_is_blank(*host.end) || *host.end == ',')))
-            break;
-    field->end = host.end;
+    if (is_defanged || !has_scheme)
+        field->end = list_find(*field, '|');
+    if (is_defanged)
+        field->end =
+            list_find((struct list_span){field->at, list_find_either(*field, ' ', '\t')}, ',');
     if (has_scheme)
         return LIST_IS_ENTRY;
-    network = *field;
+    struct list_span network = *field, host = *field;
     if (list_network(&network) == LIST_RANGE)
         return LIST_IS_RANGE;
     host.end = list_find(*field, '/');
