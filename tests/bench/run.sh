@@ -93,7 +93,7 @@ for part; do
         $BUILD/venv/bin/pip install -q $PEERS_OF_PYPI numpy polars
         # The filter library is what is in the folders without SQLite.
         $COMPILE -shared -fvisibility=hidden -Iext -Iext/packages/cpython \
-            -o $BUILD/_filter.abi3.so ext/packages/python/filter.c ext/sqlite-bloom-filter.c \
+            -o $BUILD/_filter.abi3.so ext/packages/python/*.c ext/sqlite-bloom-filter.c \
             $(printf '%s\n' $OBJECTS | grep -v 'loadable/\(sqlite\|table\|extension\)') -lm
         {
             begin_page 'Filters of Python programs' python_bench.py
