@@ -220,6 +220,16 @@ class AsASet(Program):
                     call(*arguments)
                 said = f"{type(caught.exception).__name__}: {caught.exception}"
                 self.assertEqual(said[:len(message)], message)
+        for word, meant in (*((word, "Write capacity") for word in ("n", "size", "expected_items")),
+                            *((word, "Write fpr") for word in ("p", "rate", "error_rate")),
+                            ("key", "Write options='key=...'"),
+                            ("hashes", "The arguments are {}capacity, fpr{}")):
+            words = f": there is no argument {word}. {meant}"
+            self.says("TypeError: sqlite_bloom.Filter" + words.format("", " and options"), Filter,
+                      **{word: 5})
+            for build in (Filter.build, sqlite_bloom.build):
+                self.says("TypeError: sqlite_bloom.build" + words.format(
+                    "keys, ", ", options and progress"), build, ["a"], **{word: 5})
         with self.assertRaisesRegex(ValueError, "differs"):
             filter | Filter(1000, 0.1)
         with self.assertRaisesRegex(ValueError, "cannot unite a filter of layout fuse"):
