@@ -406,6 +406,9 @@ class Columns(Program):
         given = type("Given", (), {"__arrow_c_stream__": lambda self: stream,
                                    "__len__": lambda self: 1, "__iter__": lambda self: iter("a")})()
         self.assertEqual(Filter.build(["a"]).check(given), [True])
+        pyarrow.chunked_array(given)
+        self.says("ValueError: sqlite_bloom.check: the stream of Arrow has been read",
+                  Filter(9).check, given)
 
     def test_keys_that_all_have_line_ends_are_refused(self):
         advice = ("each key ends in a line end, which would be part of it. Pass the open file"

@@ -1,6 +1,6 @@
-/* Reads columns, and adds or checks their keys. Objects of Python are read 256 at a time. Columns in
- * memory, which are buffers of numpy and array and streams of Arrow's C interface, are read without
- * a copy and without the GIL. */
+/* Reads columns, and adds or checks their keys. Objects of Python are read 256 at a time. Columns
+ * in memory, which are buffers of numpy and array and streams of Arrow's C interface, are read
+ * without a copy and without the GIL. */
 #include "filter.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* The module sqlite_bloom._filter: a filter in memory as a class of Python, on the filter library.
- * _filters.py, which has the names that users see, derives from it. Changes take turns where threads
- * share a filter, and bytes of others are copied before they would change. columns.c reads keys. */
+ * _filters.py, which has the names that users see, derives from it. Changes take turns where
+ * threads share a filter, and bytes of others are copied before they would change. columns.c reads
+ * keys. */
 #include "filter.h"
 
 #include <string.h>
