@@ -403,7 +403,7 @@ class Columns(Program):
         for wrong in (pyarrow.array([[1]]), pyarrow.array([{"a": 1}])):
             self.assertRaises(TypeError, filter.check, wrong)
         stream = pyarrow.chunked_array([["a"]]).__arrow_c_stream__()
-        given = type("Given", (), {"__arrow_c_stream__": lambda self: stream,
+        given = type("Given", (), {"__arrow_c_stream__": lambda *_: stream,
                                    "__len__": lambda self: 1, "__iter__": lambda self: iter("a")})()
         self.assertEqual(Filter.build(["a"]).check(given), [True])
         pyarrow.chunked_array(given)
