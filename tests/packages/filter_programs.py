@@ -276,6 +276,7 @@ class Bytes(Program):
         filter = Filter(given)
         with self.assertRaises(BufferError):  # it cannot go away under the filter
             given.clear()
+        filter.check([0.5])
         filter.add(0.5)
         given.clear()
         self.assertEqual(len(bytes(filter)), len(bytes(filled)))
@@ -479,6 +480,8 @@ class Columns(Program):
             filter = Filter(250_000)
             filter.update(keys, progress=reports.append)
             self.assertEqual(reports, [100_000, 200_000, 250_000])
+        for keys in ([1], array.array("i", [1]), array.array("i", range(100_000))):
+            self.assertRaises(ZeroDivisionError, filter.update, keys, progress=lambda done: 1 / 0)
         for endless, seconds in ((itertools.count(), 5), (array.array("q", bytes(1 << 28)), 5)):
             timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
             timer.start()
@@ -488,13 +491,18 @@ class Columns(Program):
             timer.join()
 
     def test_no_memory_is_a_memory_error(self):
-        with self.assertRaises(MemoryError):
-            limit = resource.getrlimit(resource.RLIMIT_AS)
-            resource.setrlimit(resource.RLIMIT_AS, (8 << 30, limit[1]))
-            try:
-                Filter(2**38, 0.001)
-            finally:
-                resource.setrlimit(resource.RLIMIT_AS, limit)
+        filter = Filter(bytes(Filter(2**25)))
+        limit = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (
+            pages * resource.getpagesize() + (1 << 20), limit[1]))
+        try:
+            for call in (lambda: Filter(2**38, 0.001), lambda: filter.add("a"), filter.copy,
+                         lambda: filter | filter, lambda: filter.update(["a"])):
+                self.assertRaises(MemoryError, call)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, limit)
+        self.assertNotIn("a", filter)
 
 
 class Threads(Program):
