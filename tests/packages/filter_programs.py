@@ -508,7 +508,7 @@ class Columns(Program):
         limit = resource.getrlimit(resource.RLIMIT_AS)
         pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (
-            pages * resource.getpagesize() + (1 << 20), limit[1]))
+            pages * resource.getpagesize() + (8 << 20), limit[1]))
         try:
             for call in (lambda: Filter(2**38, 0.001), lambda: filter.add("a"), filter.copy,
                          lambda: filter | filter, lambda: filter.update(["a"])):
