@@ -248,9 +248,8 @@ static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom
         snprintf(words, BLOOM_QUOTE_SIZE, "of type %d", (int)key->type);
 }
 
-/* The words of a key that is added to a filter of that shape, or removed; a shape without bits has
- * room for all. */
-static int words_to_add(const struct bloom_shape *shape, const struct sqlite_bloom_key *key,
+/* As words_to_add, for every filter and key. */
+static int words_of_any(const struct bloom_shape *shape, const struct sqlite_bloom_key *key,
                         const struct bloom_memory *memory, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
                         const struct report *report) {
     bloom_problem reason;
@@ -275,6 +274,22 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
         report, SQLITE_BLOOM_NO_KEY,
         "the key is %s, but the keys of layout %s are %s. Convert it, or leave it out", found,
         shape->layout->name, shape->layout->hashing->keys);
+}
+
+/* The words of a key that is added to a filter of that shape, or removed; a shape without bits has
+ * room for all. Inline for most filters and keys, because calls would be a tenth of the work. */
+BLOOM_INLINE int words_to_add(const struct bloom_shape *shape, const struct sqlite_bloom_key *key,
+                              const struct bloom_memory *memory,
+                              uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
+                              const struct report *report) {
+    const bool plain = shape->keying.rule == NULL && bloom_is_murmur3(shape);
+    if (plain && is_of_bytes(key))
+        bloom_murmur3_bytes(key_bytes(key), key->length, words);
+    else if (plain && key->type == SQLITE_BLOOM_INTEGER)
+        bloom_murmur3_integer(key->value.integer, words);
+    else
+        return words_of_any(shape, key, memory, words, report);
+    return SQLITE_BLOOM_OK;
 }
 
 /* --- Checking --- */
@@ -444,11 +459,6 @@ static int add_many(struct sqlite_bloom_filter *filter, const struct sqlite_bloo
         size_t waiting = 0;
         while (status == SQLITE_BLOOM_OK && done + waiting < count &&
                (waiting + 1) * layout->hash_words <= BLOOM_BUILDER_WORDS) {
-            const struct sqlite_bloom_key *key = &keys[done + waiting];
-            if (filter->plain_check != NULL && is_of_bytes(key)) { /* words_to_add, inline */
-                bloom_murmur3_bytes(key_bytes(key), key->length, words + waiting++);
-                continue;
-            }
             status = words_to_add(&filter->shape, &keys[done + waiting], &filter->memory,
                                   words + waiting * layout->hash_words, report);
             waiting += status == SQLITE_BLOOM_OK;
@@ -469,12 +479,6 @@ int sqlite_bloom_filter_add_many(struct sqlite_bloom_filter *filter,
 
 int sqlite_bloom_filter_add(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
                             char *problem) {
-    uint64_t words[2];
-    if (filter->plain_check != NULL && filter->writable != NULL && is_of_bytes(&key)) {
-        bloom_murmur3_bytes(key_bytes(&key), key.length, words);
-        filter->shape.layout->add(&filter->shape, writable_payload(filter), words, 1);
-        return SQLITE_BLOOM_OK;
-    }
     return add_many(filter, &key, 1, NULL, &(struct report){problem, __func__});
 }
 

@@ -91,10 +91,12 @@ for part; do
     python)
         need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
         $BUILD/venv/bin/pip install -q $PEERS_OF_PYPI numpy polars
-        # The filter library is what is in the folders without SQLite.
+        # As pip compiles it: the filter library is one file, of the folders without SQLite.
+        grep '^#include "' ext/sqlite-bloom.c | grep -v '"\(sqlite/\|table/\|extension\)' \
+            >$BUILD/filters.c
+        echo '#include "sqlite-bloom-filter.c"' >>$BUILD/filters.c
         $COMPILE -shared -fvisibility=hidden -Iext -Iext/packages/cpython \
-            -o $BUILD/_filter.abi3.so ext/packages/python/filter.c ext/sqlite-bloom-filter.c \
-            $(printf '%s\n' $OBJECTS | grep -v 'loadable/\(sqlite\|table\|extension\)') -lm
+            -o $BUILD/_filter.abi3.so ext/packages/python/*.c $BUILD/filters.c -lm
         {
             begin_page 'Filters of Python programs' python_bench.py
             $ALONE $BUILD/venv/bin/python $BENCH/python_bench.py "$LIBRARY" \

@@ -90,6 +90,11 @@ class AsInSql(Program):
             self.assertEqual(filter.check(KEYS), [answer and bool(answer) for answer in answers])
             self.assertEqual([key in filter for key in KEYS], [answer == 1 for answer in answers])
 
+    def test_keys_of_subclasses(self):
+        keys = [type("Own", (kind,), {})(value) for kind, value in (
+            (str, "a"), (bytes, b"b"), (int, 7), (float, 1.5))]
+        self.assertEqual(Filter.build(keys), Filter.build(["a", b"b", 7, 1.5]))
+
     def test_what_is_built(self):
         for options, count, with_capacity in itertools.product(
                 [*LAYOUTS, "fuse", f"layout=fuse, key=url, {SALT}"], (1, 300, 5000), (False, True)):
@@ -163,7 +168,9 @@ class AsASet(Program):
                   " count is an estimate, and len(bytes(f)) is its size", len, filter)
         for call in (iter, list, hash, lambda f: f | {1}, lambda f: f & [1], lambda f: f < f,
                      lambda f: f - f, lambda f: f[0], lambda f: {1} | f, lambda f: 5 & f,
-                     lambda f: None | f, lambda f: f._update(bytes(8), "v", None, "name", None)):
+                     lambda f: None | f, *(
+                         lambda f, kind=kind: f._update(bytes(8), kind, None, "name", None)
+                         for kind in ("v", ""))):
             self.assertRaises((TypeError, ValueError), call, filter)
         self.assertFalse(filter == {1})
         self.assertFalse(filter == bytes(filter))
@@ -220,6 +227,16 @@ class AsASet(Program):
                     call(*arguments)
                 said = f"{type(caught.exception).__name__}: {caught.exception}"
                 self.assertEqual(said[:len(message)], message)
+        for word, meant in (*((word, "Write capacity") for word in ("n", "size", "expected_items")),
+                            *((word, "Write fpr") for word in ("p", "rate", "error_rate")),
+                            ("key", "Write options='key=...'"),
+                            ("hashes", "The arguments are {}capacity, fpr{}")):
+            words = f": there is no argument {word}. {meant}"
+            self.says("TypeError: sqlite_bloom.Filter" + words.format("", " and options"), Filter,
+                      **{word: 5})
+            for build in (Filter.build, sqlite_bloom.build):
+                self.says("TypeError: sqlite_bloom.build" + words.format(
+                    "keys, ", ", options and progress"), build, ["a"], **{word: 5})
         with self.assertRaisesRegex(ValueError, "differs"):
             filter | Filter(1000, 0.1)
         with self.assertRaisesRegex(ValueError, "cannot unite a filter of layout fuse"):
@@ -264,6 +281,7 @@ class Bytes(Program):
         filter = Filter(given)
         with self.assertRaises(BufferError):  # it cannot go away under the filter
             given.clear()
+        filter.check([0.5])
         filter.add(0.5)
         given.clear()
         self.assertEqual(len(bytes(filter)), len(bytes(filled)))
@@ -383,13 +401,28 @@ class Columns(Program):
                 one, two = Filter(3000, options="counting"), Filter(3000, options="counting")
                 one.update(part)
                 two.update(objects)
+                if hasattr(part, "chunks") and kind not in (pyarrow.float16(), pyarrow.binary(2)):
+                    other = Filter(3000, options="counting")
+                    other._update(part.__arrow_c_stream__(), "A", None, "in place", None)
+                    self.assertEqual(other, two, kind)
                 self.assertEqual(one, two, kind)
+        bits = pyarrow.array([True, False, None, False, True] * 3)
+        self.assertEqual(Filter.build([1]).check(bits).to_pylist(), bits.to_pylist())
+        for kind in ("string", "large_string", "string_view"):  # a layout whose keys are text
+            self.assertEqual(Filter.build(pyarrow.array(text, kind), options="classic-utf16"),
+                             Filter.build(text, options="classic-utf16"))
+        for kind in ("binary", "large_binary", "binary_view"):
+            self.assertRaises(ValueError, Filter.build, pyarrow.array([b"a"], kind),
+                              options="classic-utf16")
         for wrong in (pyarrow.array([[1]]), pyarrow.array([{"a": 1}])):
             self.assertRaises(TypeError, filter.check, wrong)
         stream = pyarrow.chunked_array([["a"]]).__arrow_c_stream__()
-        given = type("Given", (), {"__arrow_c_stream__": lambda self: stream,
+        given = type("Given", (), {"__arrow_c_stream__": lambda *_: stream,
                                    "__len__": lambda self: 1, "__iter__": lambda self: iter("a")})()
         self.assertEqual(Filter.build(["a"]).check(given), [True])
+        pyarrow.chunked_array(given)
+        self.says("ValueError: sqlite_bloom.check: the stream of Arrow has been read",
+                  Filter(9).check, given)
 
     def test_keys_that_all_have_line_ends_are_refused(self):
         advice = ("each key ends in a line end, which would be part of it. Pass the open file"
@@ -403,19 +436,19 @@ class Columns(Program):
                                ("add_all", lambda given: sqlite_bloom.add_all(
                                    database, "seen", given))):
                 self.says(f"ValueError: sqlite_bloom.{name}: {advice}", call, keys)
-        for keys in (["a\n"], ["a\n", "b"], ["\n", 1], [7, 8]):
+        for keys in (["a\n"], ["a\n", "b"], ["\n", 1], [7, 8], ["a\n", "b\n", "c", "d"]):
             self.assertEqual(Filter.build(keys).check(keys), [True] * len(keys))
         self.assertEqual(database.execute("SELECT json_extract(info, '$.count') FROM seen")
                          .fetchone(), (0,))
 
     def test_arrays(self):
         for code in "bBhHiIlLqQfd":
-            values = array.array(code, [0, 1, 7, 100])
+            values = array.array(code, [0, 1, 7, 100] * 3)
             filter = Filter.build(values, options="counting")
             self.assertEqual(filter, Filter.build(values.tolist(), options="counting"))
-            self.assertEqual(filter.check(values), [True] * 4)
-            self.assertEqual(filter.check(memoryview(values)[::2] if code not in "bB" else [0, 7]),
-                             [True] * 2)
+            self.assertEqual(filter.check(values), [True] * 12)
+            if code not in "bB":  # which are one key
+                self.assertEqual(filter.check(memoryview(values)[::2]), [True] * 6)
         for numbers in (array.array("Q", [1, 2**63]), [1, 2**63]):
             self.says(f"ValueError: sqlite_bloom.check: key 2 is {2**63}, which SQLite cannot"
                       " store. Pass an int of at most 64 bits, or a str of valid Unicode",
@@ -445,11 +478,11 @@ class Columns(Program):
     def test_buffers_that_lie(self):
         class Lies(array.array):
             def __len__(self):
-                return 5
+                return memoryview(self).nbytes // 8 + self.more
 
         filter = Filter.build(range(9))
-        self.says(CHANGED, filter.check, Lies("q", [1]))
-        self.says(CHANGED, filter.check, Lies("q", range(9)))
+        for length, Lies.more in itertools.product((1, 9, 70_000), (-1, 1)):
+            self.says(CHANGED, filter.check, Lies("q", range(length)))
         given = type("Given", (), {"__len__": lambda self: 1,
                                    "__iter__": lambda self: itertools.chain("a", breaks())})()
         self.says("KeyError: 'mine'", filter.check, given)
@@ -460,6 +493,8 @@ class Columns(Program):
             filter = Filter(250_000)
             filter.update(keys, progress=reports.append)
             self.assertEqual(reports, [100_000, 200_000, 250_000])
+        for keys in ([1], array.array("i", [1]), array.array("i", range(100_000))):
+            self.assertRaises(ZeroDivisionError, filter.update, keys, progress=lambda done: 1 / 0)
         for endless, seconds in ((itertools.count(), 5), (array.array("q", bytes(1 << 28)), 5)):
             timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
             timer.start()
@@ -469,13 +504,18 @@ class Columns(Program):
             timer.join()
 
     def test_no_memory_is_a_memory_error(self):
-        with self.assertRaises(MemoryError):
-            limit = resource.getrlimit(resource.RLIMIT_AS)
-            resource.setrlimit(resource.RLIMIT_AS, (8 << 30, limit[1]))
-            try:
-                Filter(2**38, 0.001)
-            finally:
-                resource.setrlimit(resource.RLIMIT_AS, limit)
+        filter = Filter(bytes(Filter(2**25)))
+        limit = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (
+            pages * resource.getpagesize() + (8 << 20), limit[1]))
+        try:
+            for call in (lambda: Filter(2**38, 0.001), lambda: filter.add("a"), filter.copy,
+                         lambda: filter | filter, lambda: filter.update(["a"])):
+                self.assertRaises(MemoryError, call)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, limit)
+        self.assertNotIn("a", filter)
 
 
 class Threads(Program):

@@ -69,7 +69,7 @@ class Programs(unittest.TestCase):
         shutil.copytree(package, folder / "sqlite_bloom")
         run("gcc", "-std=c11", "-O1", "-g", "-w", "-fsanitize=address,undefined", "-shared",
             "-fPIC", "-fvisibility=hidden", "-I", BUILD / "amalgamation",
-            "-I", TOP / "ext/packages/cpython", TOP / "ext/packages/python/filter.c",
+            "-I", TOP / "ext/packages/cpython", *(TOP / "ext/packages/python").glob("*.c"),
             BUILD / "amalgamation/sqlite-bloom-filter.c", "-lm",
             "-o", folder / "sqlite_bloom/_filter.abi3.so")
         libraries = [run("gcc", f"-print-file-name=lib{name}.so").strip()

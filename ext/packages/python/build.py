@@ -50,7 +50,8 @@ def compile_module(platform):
             "-d", folder / "python3.def", "-l", folder / "python3.lib")
         more = [folder / "python3.lib", "-Wl,--gc-sections"]
     zig("cc", "-target", platform.target, *FLAGS, "-I", AMALGAMATION,
-        "-isystem", release.PACKAGES / "cpython", release.PACKAGES / "python/filter.c",
+        "-isystem", release.PACKAGES / "cpython",
+        *sorted((release.PACKAGES / "python").glob("*.c")),
         AMALGAMATION / "sqlite-bloom-filter.c", "-o", module, *more)
     return module
 

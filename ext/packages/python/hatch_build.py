@@ -65,7 +65,7 @@ class LibraryHook(BuildHookInterface):
         commands = [[*compiler, *flags, *map(str, sources), "-o", str(made), *libraries, *more]
                     for made, sources, more in (
                         (library, [ext / "sqlite-bloom.c"], []),
-                        (module, [root / "filter.c", filters], PYTHON.get(sys.platform, [])))]
+                        (module, [*root.glob("*.c"), filters], PYTHON.get(sys.platform, [])))]
         try:
             for process in list(map(subprocess.Popen, commands)):
                 if process.wait() != 0:

@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 
-from . import _tables
+from ._tables import add_all
 
 try:
     from ._filters import Filter, check
@@ -206,59 +206,3 @@ def _load_checked_out(opened, record, _):
     """For connections that were in the pool before load(engine)."""
     if "sqlite_bloom" not in record.info:
         _load_connected(opened, record)
-
-
-# What SQLite says when there is no filter table, and what to do.
-_NO_FILTER_TABLE = {
-    "no such table": "Create it with CREATE VIRTUAL TABLE. Pass its name without a database",
-    "no such column: info": "{} is not a filter table, so use INSERT",
-    "no such module": "To read {}, pass the connection to sqlite_bloom.load first",
-}
-
-
-def add_all(connection, table, keys, *, progress=None):
-    """Adds all keys to a filter table, and returns how many there were.
-
-    connection: of sqlite3, apsw or the like, which has loaded the extension. table: its name. keys
-    and progress: as those of build.
-
-    One INSERT adds all keys. An error leaves the table as it was. If no transaction is open, all
-    keys are committed at the end.
-
-    Raises what build raises. No key at all is no error, and adds nothing.
-    """
-    if not isinstance(table, str):
-        raise TypeError(
-            f"sqlite_bloom.add_all: the table is a {type(table).__qualname__}. Pass its name as str"
-        )
-    if not hasattr(connection, "cursor"):
-        raise TypeError(
-            f"sqlite_bloom.add_all: a {type(connection).__qualname__} is not a connection."
-            " Pass a connection of sqlite3 or apsw"
-        )
-    name = '"' + table.replace('"', '""') + '"'
-    cursor = connection.cursor()
-    try:
-        cursor.execute(f"SELECT info FROM {name} LIMIT 0")
-    except Exception as error:
-        for problem, advice in _NO_FILTER_TABLE.items():
-            if problem in str(error):
-                raise ValueError(f"sqlite_bloom.add_all: {error}. {advice.format(name)}") from error
-        raise
-    feed = _tables.Feed(keys, "sqlite_bloom.add_all", progress)
-    feed.define(connection)
-    try:
-        cursor.execute("SAVEPOINT sqlite_bloom_add_all")
-        try:
-            cursor.execute(f"INSERT INTO {name}(key) SELECT {feed.rows}")
-            feed.report_the_end()
-        except BaseException:
-            cursor.execute("ROLLBACK TO sqlite_bloom_add_all")
-            cursor.execute("RELEASE sqlite_bloom_add_all")
-            if feed.problem is not None:
-                raise feed.problem from None
-            raise
-        cursor.execute("RELEASE sqlite_bloom_add_all")
-    finally:
-        feed.define(connection, is_over=True)
-    return feed.done

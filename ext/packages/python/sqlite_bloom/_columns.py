@@ -65,12 +65,3 @@ def _objects(column):
             if hasattr(part, method):
                 yield from getattr(part, method)()
                 break
-
-
-def check_ends(keys, name):
-    """Refuses keys that have the line ends of a file. The last line may have none."""
-    ends = [isinstance(key, (str, bytes)) and key[-1:] in ("\n", "\r", b"\n", b"\r")
-            for key in keys if key not in ("", b"")]
-    if sum(ends) > 1 and sum(ends) + 1 >= len(ends):
-        raise ValueError(f"{name}: each key ends in a line end, which would be part of it. Pass the"
-                         " open file itself, or text.splitlines()")

@@ -108,6 +108,22 @@ def _answered(column, codes):
     return answers
 
 
+# What other modules, and SQL, call the arguments.
+_CALLED = {
+    **dict.fromkeys(("n", "size", "items", "expected_items", "expected_elements", "max_elements",
+                     "initial_capacity"), "capacity"),
+    **dict.fromkeys(("p", "rate", "error", "error_rate", "false_positive_rate",
+                     "false_positive_probability"), "fpr"),
+    **{name: f"options='{name}=...'" for name in ("layout", "key", "salt")},
+}
+
+
+def _refuse(unknown, name, arguments):
+    for word in unknown:
+        advice = f"Write {_CALLED[word]}" if word in _CALLED else f"The arguments are {arguments}"
+        raise TypeError(f"{name}: there is no argument {word}. {advice}")
+
+
 def _rate(fpr, name):
     """None is for a layout without false positives."""
     if fpr is not None and not isinstance(fpr, (int, float)):
@@ -147,8 +163,9 @@ class Filter(_filter.Filter):
 
     __slots__ = ("__weakref__",)
 
-    def __new__(cls, capacity, fpr=0.01, options=None):
+    def __new__(cls, capacity=None, fpr=0.01, options=None, **unknown):
         name = "sqlite_bloom.Filter"
+        _refuse(unknown, name, "capacity, fpr and options")
         try:
             n = operator.index(capacity)
         except TypeError:
@@ -166,7 +183,8 @@ class Filter(_filter.Filter):
         return cls._open(capacity)
 
     @classmethod
-    def build(cls, keys, capacity=None, fpr=0.01, options=None, *, progress=None):
+    def build(cls, keys, capacity=None, fpr=0.01, options=None, *, progress=None,
+              **unknown):
         """A filter of all keys, as bloom_agg makes it.
 
         keys: any iterable of keys, the lines of an open text file without their ends, an array of
@@ -182,6 +200,7 @@ class Filter(_filter.Filter):
         is meant).
         """
         name = "sqlite_bloom.build"
+        _refuse(unknown, name, "keys, capacity, fpr, options and progress")
         rate, options = _rate(fpr, name), _options(options, name)
         if capacity is None:
             made = _read(cls._build, keys, name, progress, rate, options)

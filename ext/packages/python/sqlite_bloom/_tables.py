@@ -1,8 +1,8 @@
-"""Keys of an iterable for one INSERT into a filter table, many at a time.
+"""add_all: the keys of an iterable into a filter table, many by one statement.
 
-A call of Python from SQL costs several times what a key costs. So strings are joined by line ends
-and read by bloom_lines, or whole numbers are packed and read by bloom_integers. The first key
-decides which. Everything else goes key by key.
+A statement costs several times what a key costs. So strings are joined by line ends and read by
+bloom_lines, and whole numbers are packed and read by bloom_integers. Everything else goes key by
+key.
 """
 
 import array
@@ -13,22 +13,23 @@ import sys
 from . import _columns
 
 _PROGRESS = 100_000
-_PIECE = 1000  # keys
+_PIECE = 10_000  # keys
 _LENGTH = 1 << 20  # about, of a piece; long keys come in smaller ones
 _MISSING = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
-# A row for each batch, until it is NULL. The functions are called in this order.
-_ROWS = """(
-    WITH RECURSIVE b(batch, key) AS (SELECT sqlite_bloom_batch(), sqlite_bloom_key()
-        UNION ALL SELECT sqlite_bloom_batch(), sqlite_bloom_key() FROM b WHERE batch IS NOT NULL)
-    SELECT batch, key FROM b WHERE batch IS NOT NULL) AS b"""
+# What SQLite says when there is no filter table, and what to do.
+_NO_FILTER_TABLE = {
+    "no such table": "Create it with CREATE VIRTUAL TABLE. Pass its name without a database",
+    "no such column: info": "{} is not a filter table, so use INSERT",
+    "no such module": "To read {}, pass the connection to sqlite_bloom.load first",
+}
 
 
 def _joined(keys):
     """The keys as lines, or None if one of them is no line. They begin with a line end, because
     bloom_lines leaves out a byte order mark at the start of a text.
     """
-    text = "\n" + "\n".join(keys)
-    if text.count("\n") != len(keys) or "\n\n" in text or text[-1] == "\n" or "\r" in text:
+    text = "\n".join(["", *keys])
+    if not all(keys) or text.count("\n") != len(keys) or "\r" in text:
         return None
     try:
         text.encode()
@@ -48,14 +49,8 @@ def _packed(keys):
     return packed.tobytes()
 
 
-# By the type of the first key: how a batch is made, what is read from it, and the batch of a key
-# that goes alone.
-_FORMS = {
-    str: (_joined, f"coalesce(b.key, text) FROM {_ROWS} CROSS JOIN bloom_lines(b.batch)", "x"),
-    int: (_packed, f"coalesce(b.key, value) FROM {_ROWS} CROSS JOIN bloom_integers(b.batch)",
-          bytes(8)),
-}
-_ALONE = (lambda keys: None, f"b.key FROM {_ROWS}", 1)
+_FORMS = {str: (_joined, "SELECT text FROM bloom_lines(?)"),
+          int: (_packed, "SELECT value FROM bloom_integers(?)")}
 
 
 def _plain(key, name, number):
@@ -77,67 +72,76 @@ def _is_missing(key):
     return type(key).__name__ in _MISSING or isinstance(key, float) and key != key
 
 
-class Feed:
-    """The rows of one SELECT, and the functions that they need."""
+def _refuse_lines(keys, name):
+    """Keys that have the line ends of a file. The last line may have none."""
+    ends = [key[-1:] in ("\n", "\r", b"\n", b"\r") if isinstance(key, (str, bytes)) else False
+            for key in keys if not isinstance(key, (str, bytes)) or key]
+    if sum(ends) > 1 and sum(ends) + 1 >= len(ends):
+        raise ValueError(f"{name}: each key ends in a line end, which would be part of it. Pass the"
+                         " open file itself, or text.splitlines()")
 
-    def __init__(self, keys, name, progress):
-        self.name, self.progress = name, progress
-        self.done = 0  # keys
-        self.problem = None  # what keys or progress raised, because sqlite3 does not hand it on
-        keys, first = iter(_columns.objects(_columns.checked(keys, name))), []
-        for key in keys:
-            first.append(key)
-            if not _is_missing(key):
-                break
-        self._kind = type(first[-1]) if first else None
-        self._pack, self.rows, self._alone = _FORMS.get(self._kind, _ALONE)
-        self._batches = self._all_batches(itertools.chain(first, keys))
 
-    def define(self, connection, is_over=False):
-        """Gives a connection of sqlite3 or apsw the functions, or takes them away."""
-        define = (
-            getattr(connection, "create_scalar_function", None)
-            or getattr(connection, "createscalarfunction", None)  # apsw up to 3.41
-            or (lambda name, function, _: connection.create_function(name, 0, function))
-        )
-        define("sqlite_bloom_batch", None if is_over else self._next_batch, 0)
-        define("sqlite_bloom_key", None if is_over else lambda: self._key, 0)
+def _pieces(keys, name):
+    """What follows INSERT, rows of bindings for it, and how many keys they are."""
+    number, size = 0, 100
+    while part := list(itertools.islice(keys, size)):
+        if number == 0:
+            _refuse_lines([key for key in part if not _is_missing(key)], name)
+        kinds, length = set(map(type, part)), 1
+        for kind, (pack, select) in _FORMS.items():
+            same = [key for key in part if type(key) is kind] if kind in kinds else ()
+            packed = pack(same) if same else None
+            if packed is not None:
+                kinds.remove(kind)
+                length += len(packed)
+                yield select, [[packed]], len(same)
+        if kinds:
+            alone = [[_plain(key, name, place)] for place, key in enumerate(part, number + 1)
+                     if type(key) in kinds and not _is_missing(key)]
+            length += sum(len(key) for key, in alone if isinstance(key, (str, bytes)))
+            yield "VALUES (?)", alone, len(alone)
+        number += len(part)
+        size = max(1, min(_PIECE, _LENGTH * len(part) // length))
 
-    def _next_batch(self):
-        try:
-            batch, self._key = next(self._batches, (None, None))
-            return batch
-        except BaseException as error:
-            self.problem = error
-            raise
 
-    def _all_batches(self, keys):
-        """Batches, and the key of one that goes alone."""
-        number, size = 0, 100
-        while part := list(itertools.islice(keys, size)):
-            plain = [key for key in part if type(key) is self._kind]
-            if number == 0:
-                _columns.check_ends(plain, self.name)
-            batch = self._pack(plain) if plain else None
-            length = 1 if batch is None else len(batch)
-            if batch is not None:
-                self._count(len(plain))
-                yield batch, None
-            alone = part if batch is None or len(plain) < len(part) else ()
-            for place, key in enumerate(alone, number + 1):
-                if (batch is None or type(key) is not self._kind) and not _is_missing(key):
-                    key = _plain(key, self.name, place)
-                    length += len(key) if isinstance(key, (str, bytes)) else 8
-                    self._count(1)
-                    yield self._alone, key
-            number += len(part)
-            size = max(1, min(_PIECE, _LENGTH * len(part) // length))
+def add_all(connection, table, keys, *, progress=None):
+    """Adds all keys to a filter table, and returns how many there were.
 
-    def _count(self, keys):
-        before, self.done = self.done, self.done + keys
-        if self.progress is not None and before // _PROGRESS < self.done // _PROGRESS:
-            self.progress(self.done // _PROGRESS * _PROGRESS)
+    connection: of sqlite3, apsw or the like, which has loaded the extension. table: its name. keys
+    and progress: as those of build.
 
-    def report_the_end(self):
-        if self.progress is not None and self.done % _PROGRESS != 0:
-            self.progress(self.done)
+    An error leaves the table as it was. If no transaction is open, all keys are committed at the
+    end. Raises what build raises. No key at all is no error, and adds nothing.
+    """
+    name = "sqlite_bloom.add_all"
+    if not isinstance(table, str):
+        raise TypeError(f"{name}: the table is a {type(table).__qualname__}. Pass its name as str")
+    if not hasattr(connection, "cursor"):
+        raise TypeError(f"{name}: a {type(connection).__qualname__} is not a connection. Pass a"
+                        " connection of sqlite3 or apsw")
+    quoted = '"' + table.replace('"', '""') + '"'
+    cursor, done, reported = connection.cursor(), 0, 0
+    try:
+        cursor.execute(f"SELECT info FROM {quoted} LIMIT 0")
+    except Exception as error:
+        for problem, advice in _NO_FILTER_TABLE.items():
+            if problem in str(error):
+                raise ValueError(f"{name}: {error}. {advice.format(quoted)}") from error
+        raise
+    keys = iter(_columns.objects(_columns.checked(keys, name)))
+    cursor.execute("SAVEPOINT sqlite_bloom_add_all")
+    try:
+        for source, rows, count in _pieces(keys, name):
+            cursor.executemany(f"INSERT INTO {quoted}(key) {source}", rows)
+            done += count
+            if progress is not None and reported < done // _PROGRESS * _PROGRESS:
+                reported = done // _PROGRESS * _PROGRESS
+                progress(reported)
+        if progress is not None and reported < done:
+            progress(done)
+    except BaseException:
+        cursor.execute("ROLLBACK TO sqlite_bloom_add_all")
+        raise
+    finally:
+        cursor.execute("RELEASE sqlite_bloom_add_all")
+    return done

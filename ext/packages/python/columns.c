@@ -1,0 +1,453 @@
+/* Reads columns, and adds or checks their keys. Objects of Python are read 256 at a time. Columns
+ * in memory, which are buffers of numpy and array and streams of Arrow's C interface, are read
+ * without a copy and without the GIL. */
+#include "filter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TOGETHER = 256, WITHOUT_GIL = 1 << 16, PROGRESS = 100000 };
+
+static int raise_size(const char *name) {
+    PyErr_Format(PyExc_RuntimeError, "%s: the column changed its size. Pass a copy of it", name);
+    return -1;
+}
+
+static bool is_named(PyTypeObject *type, const char *name) {
+    PyObject *own = PyObject_GetAttrString((PyObject *)type, "__name__");
+    bool same = own != NULL && PyUnicode_CompareWithASCIIString(own, name) == 0;
+    Py_DecRef(own);
+    PyErr_Clear();
+    return same;
+}
+
+static int raise_key(PyObject *object, const char *name, size_t number, bool is_too_large) {
+    char which[32] = "the key";
+    if (number > 0)
+        snprintf(which, sizeof which, "key %zu", number);
+    PyErr_Clear();
+    PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__qualname__");
+    if (is_too_large)
+        PyErr_Format(PyExc_ValueError,
+                     "%s: %s is %.60R, which SQLite cannot store. Pass an int of at most 64 bits,"
+                     " or a str of valid Unicode",
+                     name, which, object);
+    else if (type != NULL)
+        PyErr_Format(PyExc_TypeError, "%s: %s is a %U. Pass %s as a str, bytes, int or float", name,
+                     which, type, number > 0 ? "each key" : "it");
+    Py_DecRef(type);
+    return -1;
+}
+
+static bool is_a(PyObject *object, PyTypeObject *type) {
+    return Py_TYPE(object) == type || PyType_IsSubtype(Py_TYPE(object), type);
+}
+
+int key_of(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number) {
+    Py_ssize_t length;
+    int overflow;
+    if (Py_TYPE(object) == &PyUnicode_Type ||
+        (Py_TYPE(object) != &PyLong_Type && is_a(object, &PyUnicode_Type))) {
+        const char *text = PyUnicode_AsUTF8AndSize(object, &length);
+        if (text == NULL)
+            return PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)
+                       ? raise_key(object, name, number, true)
+                       : -1;
+        *key = sqlite_bloom_text_key(text, (size_t)length);
+    } else if (is_a(object, &PyLong_Type)) {
+        *key = sqlite_bloom_integer_key(PyLong_AsLongLongAndOverflow(object, &overflow));
+        if (overflow != 0)
+            return raise_key(object, name, number, true);
+    } else if (is_a(object, &PyBytes_Type)) {
+        *key = sqlite_bloom_bytes_key(PyBytes_AsString(object), (size_t)PyBytes_Size(object));
+    } else if (is_a(object, &PyFloat_Type)) {
+        *key = sqlite_bloom_real_key(PyFloat_AsDouble(object));
+        return key->value.real == key->value.real;
+    } else if (object == Py_None || is_named(Py_TYPE(object), "NAType") ||
+               is_named(Py_TYPE(object), "NaTType")) { /* of pandas */
+        return 0;
+    } else {
+        PyObject *whole = PyNumber_Index(object);
+        if (whole == NULL)
+            return PyErr_ExceptionMatches(PyExc_TypeError) ? raise_key(object, name, number, false)
+                                                           : -1;
+        int found = key_of(whole, key, name, number);
+        Py_DecRef(whole);
+        return found;
+    }
+    return 1;
+}
+
+/* Returns true if each key ends in a line end. The last line may have none. */
+static bool are_lines(const struct sqlite_bloom_key *keys, size_t count) {
+    size_t ended = 0, empty = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = keys[i].type <= SQLITE_BLOOM_BYTES ? keys[i].length : 1;
+        const char *end = keys[i].type <= SQLITE_BLOOM_BYTES && length > 0
+                              ? (const char *)keys[i].value.bytes + length - 1
+                              : "";
+        empty += length == 0;
+        ended += *end == '\n' || *end == '\r';
+    }
+    return ended > 1 && ended + empty + 1 >= count;
+}
+
+/* Adds or checks keys, whose places in the column are counted from work->read. */
+static int work_on(struct work *work, const struct sqlite_bloom_key *keys,
+                   const unsigned char *places, size_t count) {
+    unsigned char found[TOGETHER];
+    int status = SQLITE_BLOOM_OK;
+    if (work->answers != NULL) {
+        unsigned char *answers = work->answers + work->read;
+        if (!work->ruled)
+            sqlite_bloom_filter_check_many(work->filter, keys, count, found);
+        for (size_t i = 0; i < count && status == SQLITE_BLOOM_OK; i++) {
+            int answer = work->ruled ? sqlite_bloom_filter_check(work->filter, keys[i]) : found[i];
+            if (answer == SQLITE_BLOOM_NO_MEMORY)
+                status = answer;
+            else if (answer >= 0)
+                answers[places[i]] = (unsigned char)answer;
+        }
+    } else if (work->done == 0 && are_lines(keys, count)) {
+        snprintf(work->problem, sizeof work->problem,
+                 "each key ends in a line end, which would be part of it. Pass the open file"
+                 " itself, or text.splitlines()");
+        status = SQLITE_BLOOM_REFUSED;
+    } else if (work->builder == NULL) {
+        status = sqlite_bloom_filter_add_many(work->filter, keys, count, NULL, work->problem);
+    }
+    for (size_t i = 0; work->builder != NULL && i < count && status == SQLITE_BLOOM_OK; i++)
+        status = sqlite_bloom_builder_add(work->builder, keys[i], work->problem);
+    work->done += status == SQLITE_BLOOM_OK ? count : 0;
+    return status;
+}
+
+/* Tells progress the number of keys, unless it knows it. */
+static int report(struct work *work, size_t keys) {
+    if (work->progress == Py_None || keys == work->reported)
+        return 0;
+    work->reported = keys;
+    PyObject *said = PyObject_CallFunction(work->progress, "K", (unsigned long long)keys);
+    Py_DecRef(said);
+    return said != NULL ? 0 : -1;
+}
+
+/* With the GIL, after keys were processed. Raises what stops the work. */
+static int settle(struct work *work, int status) {
+    if (status != SQLITE_BLOOM_OK)
+        return raise_problem(work->name, status, work->problem);
+    if (report(work, work->done / PROGRESS * PROGRESS) != 0)
+        return -1;
+    if (work->read % WITHOUT_GIL == 0) /* lets other threads run */
+        PyEval_RestoreThread(PyEval_SaveThread());
+    return PyErr_CheckSignals();
+}
+
+/* A new reference to the value at a place, or NULL at the end and after raising. */
+static PyObject *value_at(PyObject *source, size_t place) {
+    PyObject *value = NULL;
+    if (Py_TYPE(source) == &PyList_Type) {
+        if ((Py_ssize_t)place < PyList_Size(source))
+            value = PyList_GetItem(source, (Py_ssize_t)place);
+    } else if (Py_TYPE(source) == &PyTuple_Type) {
+        if ((Py_ssize_t)place < PyTuple_Size(source))
+            value = PyTuple_GetItem(source, (Py_ssize_t)place);
+    } else {
+        return PyIter_Next(source);
+    }
+    Py_IncRef(value);
+    return value;
+}
+
+static int read_objects(struct work *work) {
+    struct sqlite_bloom_key keys[TOGETHER];
+    PyObject *values[TOGETHER], *type, *value, *trace;
+    unsigned char places[TOGETHER];
+    size_t read, count, most = TOGETHER;
+    do {
+        int found = 0, status = SQLITE_BLOOM_OK;
+        if (work->answers != NULL && work->room - work->read < most)
+            most = work->room - work->read;
+        for (read = count = 0; found >= 0 && read < most; read++) {
+            if ((values[read] = value_at(work->source, work->read + read)) == NULL)
+                break;
+            found = key_of(values[read], &keys[count], work->name, work->read + read + 1);
+            places[count] = (unsigned char)read;
+            count += found > 0;
+        }
+        /* As by a set, the keys before one that cannot be a key are added. */
+        PyErr_Fetch(&type, &value, &trace);
+        bool locked = work->changed != NULL && filter_lock(work->changed);
+        if (type == NULL || work->answers == NULL)
+            status = work_on(work, keys, places, count);
+        if (locked)
+            PyThread_release_lock(work->changed->lock);
+        work->read += read;
+        for (size_t i = 0; i < read; i++)
+            Py_DecRef(values[i]);
+        PyErr_Restore(type, value, trace);
+        if (type != NULL || settle(work, status) != 0)
+            return -1;
+    } while (read == TOGETHER);
+    PyObject *more = work->answers != NULL ? value_at(work->source, work->read) : NULL;
+    if (more != NULL)
+        raise_size(work->name);
+    Py_DecRef(more);
+    return PyErr_Occurred() == NULL ? 0 : -1;
+}
+
+/* --- Columns in memory --- */
+
+/* A column in the form of Arrow. kind: a letter of its formats for numbers (cCsSiIlLfg) and bits
+ * (b), for bytes with offsets of 32 and 64 bits (u, U) and for nothing (n); and v for views of
+ * bytes. */
+struct column {
+    char kind;
+    bool text; /* the bytes are text */
+    size_t length, offset;
+    const unsigned char *valid; /* bits, or NULL */
+    const unsigned char *mask;  /* bytes that are 1 where a value is missing, or NULL */
+    const void *const *buffers; /* the first is not used */
+    const struct column *dictionary;
+};
+
+/* Reads a value as a key. Returns 0 if it is missing, and -1 if SQLite cannot have it. */
+static int column_key(const struct column *column, size_t row, struct sqlite_bloom_key *key) {
+    const size_t i = column->offset + row;
+    const void *data = column->kind != 'n' ? column->buffers[1] : NULL;
+    const int32_t *ends = data;
+    const int64_t *long_ends = data;
+    const char *bytes = NULL;
+    int64_t whole = 0, length = 0;
+    if (data == NULL || (column->mask != NULL && column->mask[row] != 0) ||
+        (column->valid != NULL && (column->valid[i / 8] >> i % 8 & 1) == 0))
+        return 0;
+#define WHOLE(letter, type)                                                                        \
+    case letter:                                                                                   \
+        whole = (int64_t)((const type *)data)[i];                                                  \
+        break;
+    switch (column->kind) {
+        WHOLE('c', int8_t)
+        WHOLE('C', uint8_t)
+        WHOLE('s', int16_t)
+        WHOLE('S', uint16_t)
+        WHOLE('i', int32_t)
+        WHOLE('I', uint32_t)
+        WHOLE('l', int64_t)
+        WHOLE('L', uint64_t)
+#undef WHOLE
+    case 'b':
+        whole = ((const uint8_t *)data)[i / 8] >> i % 8 & 1;
+        break;
+    case 'f':
+    case 'g':
+        *key = sqlite_bloom_real_key(column->kind == 'f' ? (double)((const float *)data)[i]
+                                                         : ((const double *)data)[i]);
+        return key->value.real == key->value.real;
+    case 'u':
+        bytes = (const char *)column->buffers[2] + ends[i];
+        length = ends[i + 1] - ends[i];
+        break;
+    case 'U':
+        bytes = (const char *)column->buffers[2] + long_ends[i];
+        length = long_ends[i + 1] - long_ends[i];
+        break;
+    default: /* The length, then the bytes, or their beginning, their buffer and their place. */
+        ends += 4 * i;
+        length = ends[0];
+        bytes = length <= 12 ? (const char *)(ends + 1)
+                             : (const char *)column->buffers[2 + ends[2]] + ends[3];
+    }
+    if (column->kind == 'u' || column->kind == 'U' || column->kind == 'v') {
+        *key = sqlite_bloom_bytes_key(bytes, (size_t)length);
+        key->type = column->text ? SQLITE_BLOOM_TEXT : SQLITE_BLOOM_BYTES;
+        return 1;
+    }
+    if (column->dictionary != NULL)
+        return column_key(column->dictionary, (size_t)whole, key);
+    *key = sqlite_bloom_integer_key(whole);
+    return column->kind != 'L' || whole >= 0 ? 1 : -1;
+}
+
+/* Without the GIL. */
+static int read_rows(struct work *work, const struct column *column, size_t from, size_t to) {
+    struct sqlite_bloom_key keys[TOGETHER];
+    unsigned char places[TOGETHER];
+    int status = SQLITE_BLOOM_OK, found = 0;
+    uint64_t refused = 0;
+    while (from < to && status == SQLITE_BLOOM_OK && found >= 0) {
+        size_t read = 0, count = 0;
+        for (; found >= 0 && read < TOGETHER && from + read < to; read++) {
+            found = column_key(column, from + read, &keys[count]);
+            refused = found < 0 ? (uint64_t)keys[count].value.integer : 0;
+            places[count] = (unsigned char)read;
+            count += found > 0;
+        }
+        status = work_on(work, keys, places, count);
+        from += read;
+        work->read += read;
+    }
+    if (status != SQLITE_BLOOM_OK || found >= 0)
+        return status;
+    snprintf(work->problem, sizeof work->problem,
+             "key %zu is %llu, which SQLite cannot store. Pass an int of at most 64 bits, or a str"
+             " of valid Unicode",
+             work->read, (unsigned long long)refused);
+    return SQLITE_BLOOM_REFUSED;
+}
+
+static int read_column(struct work *work, const struct column *column) {
+    struct filter *changed = work->changed;
+    for (size_t from = 0; from < column->length; from += WITHOUT_GIL) {
+        const size_t to = column->length - from < WITHOUT_GIL ? column->length : from + WITHOUT_GIL;
+        if (work->answers != NULL && work->room - work->read < to - from)
+            return raise_size(work->name);
+        if (changed != NULL)
+            changed->updates++;
+        PyThreadState *state = PyEval_SaveThread();
+        if (changed != NULL)
+            filter_take_lock(changed);
+        int status = read_rows(work, column, from, to);
+        if (changed != NULL)
+            PyThread_release_lock(changed->lock);
+        PyEval_RestoreThread(state);
+        if (changed != NULL)
+            changed->updates--;
+        if (settle(work, status) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Arrow's C data interface, as it publishes it. */
+struct ArrowSchema {
+    const char *format, *name, *metadata;
+    int64_t flags, n_children;
+    struct ArrowSchema **children, *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length, null_count, offset, n_buffers, n_children;
+    const void **buffers;
+    struct ArrowArray **children, *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+
+/* Sets kind to 0 for a format that is not read here. */
+static void read_format(struct column *column, const char *format) {
+    const char *formats[] = {"u", "z", "U", "Z", "vu", "vz"};
+    *column = (struct column){.kind = 0};
+    if (format[0] != 0 && format[1] == 0 && strchr("nbcCsSiIlLfg", format[0]) != NULL)
+        column->kind = format[0];
+    for (int i = 0; i < 6; i++)
+        if (strcmp(format, formats[i]) == 0) {
+            column->kind = "uUv"[i / 2];
+            column->text = i % 2 == 0;
+        }
+}
+
+static void read_array(struct column *column, const struct ArrowArray *array) {
+    column->length = (size_t)array->length;
+    column->offset = (size_t)array->offset;
+    column->valid = array->n_buffers > 0 ? array->buffers[0] : NULL;
+    column->buffers = array->buffers;
+}
+
+static int read_arrow(struct work *work) {
+    struct ArrowArrayStream *stream = PyCapsule_GetPointer(work->source, "arrow_array_stream");
+    struct ArrowSchema schema;
+    struct ArrowArray array = {.release = NULL};
+    struct column column, dictionary = {.kind = 'n'};
+    if (stream == NULL)
+        return -1;
+    if (stream->release == NULL) {
+        PyErr_Format(PyExc_ValueError, "%s: the stream of Arrow has been read", work->name);
+        return -1;
+    }
+    int status = stream->get_schema(stream, &schema);
+    if (status == 0) {
+        read_format(&column, schema.format);
+        if (schema.dictionary != NULL) {
+            read_format(&dictionary, schema.dictionary->format);
+            column.dictionary = &dictionary;
+        }
+        bool known = column.kind != 0 && dictionary.kind != 0 &&
+                     (schema.dictionary == NULL || schema.dictionary->dictionary == NULL);
+        schema.release(&schema);
+        if (!known) {
+            PyErr_SetString(PyExc_NotImplementedError, "format of Arrow");
+            return -1;
+        }
+    }
+    while (status == 0 && (status = stream->get_next(stream, &array)) == 0 &&
+           array.release != NULL) {
+        read_array(&column, &array);
+        if (column.dictionary != NULL)
+            read_array(&dictionary, array.dictionary);
+        int result = read_column(work, &column);
+        array.release(&array);
+        if (result != 0)
+            return -1;
+    }
+    if (status == 0)
+        return 0;
+    const char *error = stream->get_last_error(stream);
+    PyErr_Format(PyExc_ValueError, "%s: the column cannot be read: %s", work->name,
+                 error != NULL ? error : strerror(status));
+    return -1;
+}
+
+int read_buffer(PyObject *object, PyObject **kept, const void **data, size_t *length) {
+    Py_ssize_t bytes;
+    *kept = PyMemoryView_FromObject(object);
+    if (*kept == NULL || PyObject_AsReadBuffer(*kept, data, &bytes) != 0)
+        return -1;
+    *length = (size_t)bytes;
+    return 0;
+}
+
+static int read_numbers(struct work *work) {
+    static const char LETTERS[] = "cCsSiIflLg";
+    static const unsigned char SIZES[] = {1, 1, 2, 2, 4, 4, 4, 8, 8, 8};
+    const char *letter = work->kind[0] != 0 ? strchr(LETTERS, work->kind[0]) : NULL;
+    const void *buffers[2], *missing = NULL;
+    PyObject *kept = NULL, *kept_mask = NULL;
+    struct column column = {.kind = work->kind[0], .buffers = buffers};
+    size_t masks = 0;
+    if (letter == NULL) {
+        PyErr_Format(PyExc_ValueError, "%s: kind is %s", work->name, work->kind);
+        return -1;
+    }
+    int result = read_buffer(work->source, &kept, &buffers[1], &column.length);
+    if (result == 0 && work->mask != Py_None)
+        result = read_buffer(work->mask, &kept_mask, &missing, &masks);
+    column.length /= SIZES[letter - LETTERS];
+    column.mask = missing;
+    if (result == 0 && missing != NULL && masks != column.length)
+        result = raise_size(work->name);
+    if (result == 0)
+        result = read_column(work, &column);
+    Py_DecRef(kept);
+    Py_DecRef(kept_mask);
+    return result;
+}
+
+int read_source(struct work *work) {
+    int result = work->kind == NULL     ? read_objects(work)
+                 : work->kind[0] == 'A' ? read_arrow(work)
+                                        : read_numbers(work);
+    if (result == 0 && work->answers != NULL && work->read != work->room)
+        result = raise_size(work->name);
+    return result == 0 ? report(work, work->done) : result;
+}

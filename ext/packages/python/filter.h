@@ -1,0 +1,61 @@
+/* What the files of the module share: a filter as an object of Python, and the reading of keys. */
+#ifndef SQLITE_BLOOM_PYTHON_FILTER_H
+#define SQLITE_BLOOM_PYTHON_FILTER_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <stdbool.h>
+
+#include "sqlite-bloom-filter.h"
+
+struct filter {
+    PyObject ob_base;
+    struct sqlite_bloom_filter *filter;
+    PyObject *owner; /* a memoryview of the bytes, which are read in place; NULL: it owns them */
+    struct sqlite_bloom_filter *before; /* of the owner, if it was in use when a change copied it */
+    size_t uses;                        /* memoryviews of the filter, and checks that run */
+    size_t updates;                     /* that run, or wait to run, without the GIL */
+    PyThread_type_lock lock;            /* held by whatever changes the filter while there are */
+    PyThread_type_lock turn;            /* held by whatever is next to have the lock */
+};
+
+/* Waits for the lock. Without the GIL. */
+void filter_take_lock(struct filter *self);
+
+/* Before a change with the GIL. Returns true if the lock is to be released after it. */
+bool filter_lock(struct filter *self);
+
+/* A column, what is done with its keys, and how far it is. */
+struct work {
+    PyObject *source;                     /* a list, a tuple, an iterator, or by kind */
+    const char *kind;                     /* NULL; "A": a capsule of Arrow; others: a buffer */
+    PyObject *mask;                       /* of the buffer, or None */
+    const char *name;                     /* of the function, for messages */
+    struct filter *changed;               /* NULL in a check and a build */
+    struct sqlite_bloom_filter *filter;   /* that is changed or checked */
+    struct sqlite_bloom_builder *builder; /* or NULL */
+    unsigned char *answers;               /* of a check; NULL: keys are added */
+    size_t room;                          /* answers */
+    bool ruled;                           /* the filter has a key rule */
+    PyObject *progress;
+    size_t read, done, reported; /* values, keys among them, keys that progress was told */
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+};
+
+/* Adds or checks the keys of a column. An answer is set for each value that is a key. Returns 0, or
+ * -1 after raising. */
+int read_source(struct work *work);
+
+/* Reads an object as a key, which holds as long as the object. Returns 0 for None, NaN and NA,
+ * which are not keys, and -1 after raising. number: of the key in its column, from 1; 0: it is by
+ * itself. */
+int key_of(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number);
+
+/* Keeps a buffer in a memoryview, and sets where it is and how long. */
+int read_buffer(PyObject *object, PyObject **kept, const void **data, size_t *length);
+
+/* Raises what a function of the library reports, and returns -1. */
+int raise_problem(const char *name, int status, const char *problem);
+
+#endif
