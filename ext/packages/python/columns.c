@@ -78,18 +78,19 @@ int key_of(PyObject *object, struct sqlite_bloom_key *key, const char *name, siz
     return 1;
 }
 
-/* Returns true if each key ends in a line end. The last line may have none. */
+/* Returns true if each key is text that ends in a line end. The last line may have none. Bytes are
+ * not judged, because a digest may end so by chance. */
 static bool are_lines(const struct sqlite_bloom_key *keys, size_t count) {
-    size_t ended = 0, empty = 0;
+    size_t ended = 0;
+    bool is_ended = true;
     for (size_t i = 0; i < count; i++) {
-        const size_t length = keys[i].type <= SQLITE_BLOOM_BYTES ? keys[i].length : 1;
-        const char *end = keys[i].type <= SQLITE_BLOOM_BYTES && length > 0
-                              ? (const char *)keys[i].value.bytes + length - 1
-                              : "";
-        empty += length == 0;
-        ended += *end == '\n' || *end == '\r';
+        const bool has_last = keys[i].type == SQLITE_BLOOM_TEXT && keys[i].length > 0;
+        const char *text = keys[i].value.bytes;
+        const char end = has_last ? text[keys[i].length - 1] : '\0';
+        is_ended = end == '\n' || end == '\r';
+        ended += is_ended;
     }
-    return ended > 1 && ended + empty + 1 >= count;
+    return ended > 0 && ended + !is_ended >= count;
 }
 
 /* Adds or checks keys, whose places in the column are counted from work->read. */

@@ -73,10 +73,9 @@ def _is_missing(key):
 
 
 def _refuse_lines(keys, name):
-    """Keys that have the line ends of a file. The last line may have none."""
-    ends = [key[-1:] in ("\n", "\r", b"\n", b"\r") if isinstance(key, (str, bytes)) else False
-            for key in keys if not isinstance(key, (str, bytes)) or key]
-    if sum(ends) > 1 and sum(ends) + 1 >= len(ends):
+    """Texts that have the line ends of a file. The last line may have none."""
+    ends = [isinstance(key, str) and key[-1:] in ("\n", "\r") for key in keys]
+    if any(ends) and sum(ends) + (not ends[-1]) >= len(ends):
         raise ValueError(f"{name}: each key ends in a line end, which would be part of it. Pass the"
                          " open file itself, or text.splitlines()")
 
