@@ -26,7 +26,8 @@ SELECT changes();
 
 .print
 .print Once more, with one key that is new, and the column named
-INSERT INTO door(key) VALUES ('a'), ('b'), ('c') ON CONFLICT (key) DO NOTHING RETURNING key AS "new";
+INSERT INTO door(key) VALUES ('a'), ('b'), ('c') ON CONFLICT (key) DO NOTHING
+  RETURNING key AS "new";
 SELECT changes();
 
 -- It belongs to the transaction. A key of one that is rolled back is new again.
