@@ -142,6 +142,9 @@ static bool is_current(const struct bloom_span *span) {
 #if SQLITE_VERSION_NUMBER >= 3034000
     if (sqlite3_txn_state(database, span->database.schema) == SQLITE_TXN_WRITE)
         return false;
+#else
+    if (!sqlite3_get_autocommit(database))
+        return false;
 #endif
     return version == span->version;
 }
