@@ -67,7 +67,7 @@ void bloom_span_close(struct bloom_span *span) {
     bloom_connection_close(connection);
 }
 
-int bloom_span_rename(struct bloom_span *span, const char *name) {
+static int rename_one(struct bloom_span *span, const char *name) {
     struct bloom_database renamed;
     bloom_span_end(span);
     if (!bloom_database_open(&renamed, span->database.owner, span->database.schema, name)) {
@@ -79,6 +79,18 @@ int bloom_span_rename(struct bloom_span *span, const char *name) {
     span->database = renamed;
     enlist(span);
     return SQLITE_OK;
+}
+
+/* With its twins, which go on as its twins. It is the last one: if memory fails, it has its name. */
+int bloom_span_rename(struct bloom_span *span, const char *name) {
+    int code = SQLITE_OK;
+    for (struct bloom_span *each = span->database.owner->tables, *next;
+         each != NULL && code == SQLITE_OK; each = next) {
+        next = each->next;
+        if (is_twin(each, span))
+            code = rename_one(each, name);
+    }
+    return code == SQLITE_OK ? rename_one(span, name) : code;
 }
 
 /* Memory */

@@ -124,7 +124,7 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
  * bloom_connection_close, that must be the last thing that a destructor does. */
 void bloom_span_close(struct bloom_span *span);
 
-/* The object has another name now. */
+/* The table has another name now. */
 int bloom_span_rename(struct bloom_span *span, const char *name);
 
 /* Asks whether the file is memdb. Call when the first cursor of an object opens. */

@@ -142,6 +142,32 @@ static void busy_close_loses_nothing(void) {
     close_database(database);
 }
 
+/* SQLite has made another object of the table since, and renames that. */
+static void a_query_goes_on_after_a_busy_close_and_a_renaming(void) {
+    sqlite3 *database = open_database(":memory:");
+    sqlite3_stmt *query;
+    run(database,
+        "CREATE VIRTUAL TABLE t USING bloom(capacity=10, fpr=1e-6);"
+        "CREATE TABLE numbers(x); INSERT INTO numbers VALUES (1), (2), (3), (4), (5), (6);"
+        "BEGIN; INSERT INTO t(key) VALUES (1)");
+    assert_int_equal(sqlite3_prepare_v2(database, "SELECT x FROM numbers CROSS JOIN t ON t.key = x",
+                                        -1, &query, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(query), SQLITE_ROW);
+    assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
+    run(database, "ALTER TABLE t RENAME TO u");
+    for (int key = 2; key <= 6; key++)
+        assert_int_equal(try(database, NULL, "INSERT INTO u(key) VALUES (%d)", key), SQLITE_OK);
+    for (int key = 2; key <= 6; key++) {
+        assert_int_equal(sqlite3_step(query), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(query, 0), key);
+    }
+    assert_int_equal(sqlite3_step(query), SQLITE_DONE);
+    sqlite3_finalize(query);
+    run(database, "COMMIT");
+    close_database(database);
+}
+
 static void older_releases_have_no_drafts(void) {
     sqlite3 *database = open_database(":memory:");
     pretend(3033000, "3.33.0");
@@ -162,4 +188,6 @@ RUN_GROUP("host",
           TEST("A bitmap that is longer than a value may be is refused", tiny_limits),
           TEST("A close that is refused loses nothing of the transaction that goes on",
                busy_close_loses_nothing),
+          TEST("A query finds what its table gets after a busy close and under another name",
+               a_query_goes_on_after_a_busy_close_and_a_renaming),
           TEST("Before SQLite 3.34 every key is written at once", older_releases_have_no_drafts))

@@ -130,6 +130,15 @@ void write_drafts(const struct connection *connection) {
         }
 }
 
+void forget_detached(sqlite3 *database) {
+    struct bloom_connection *connection = bloom_connection_open(database);
+    expect(connection != NULL, "no memory for a connection");
+    for (struct bloom_span *span = connection->tables; span != NULL; span = span->next)
+        if (sqlite3_stricmp(span->database.schema, SCHEMA[1]) == 0)
+            bloom_span_end(span);
+    bloom_connection_close(connection);
+}
+
 /* Returns true if the rows that an object has in memory must be right now. */
 static bool is_current(const struct bloom_span *span) {
     sqlite3 *database = span->database.connection;

@@ -268,6 +268,10 @@ bool raw_read(struct connection *connection, unsigned schema, unsigned slot, str
 /* Writes what filter tables keep in memory. */
 void write_drafts(const struct connection *connection);
 
+/* After DETACH x. A statement may keep an object of the former file, which is never used again, so
+ * what it has in memory is not judged. */
+void forget_detached(sqlite3 *database);
+
 /* The same as raw_read, and it must be what the model says. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned slot, struct raw *raw);
 

@@ -217,6 +217,7 @@ void step_attach(struct connection *connection) {
                code, last_error);
         if (code != SQLITE_OK)
             return;
+        forget_detached(connection->database);
         memset(link, 0, sizeof *link);
         if (random_once_in(4))
             return;
