@@ -81,7 +81,7 @@ static int rename_one(struct bloom_span *span, const char *name) {
     return SQLITE_OK;
 }
 
-/* With its twins, which go on as its twins. It is the last one: if memory fails, it has its name. */
+/* Its twins come first, and stay its twins. So if memory fails, the object has its old name. */
 int bloom_span_rename(struct bloom_span *span, const char *name) {
     int code = SQLITE_OK;
     for (struct bloom_span *each = span->database.owner->tables, *next;
