@@ -93,10 +93,21 @@ static bool has_slot(struct bloom_row_memory *rows) {
 
 /* What is known */
 
+/* A draft whose generation somebody else has ended in the meantime is replaced by a new row. */
+static void forget_draft(struct bloom_row_memory *rows, const struct bloom_row *row) {
+    struct bloom_row **link = &rows->drafts;
+    while (*link != row)
+        link = &(*link)->next;
+    *link = row->next;
+}
+
 static void set_slot(struct bloom_row_memory *rows, sqlite3_int64 id, struct bloom_row *row) {
     struct bloom_slot *slot = find_slot(rows->slots, rows->slot_count, id);
-    if (has_bytes(slot))
+    if (has_bytes(slot)) {
+        if (slot->row->is_draft)
+            forget_draft(rows, slot->row);
         free_row(rows, slot->row);
+    }
     rows->used += slot->id == 0;
     *slot = (struct bloom_slot){id, row};
 }

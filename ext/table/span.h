@@ -30,7 +30,9 @@
  *   absent   nowhere: it counts as zeros    stays absent             a new row, and then seen
  *   clean    equal in both                  taken from memory        written, or a draft
  *   draft    newer in memory                taken from memory        stays a draft, unless another
- *                                                                    statement writes: then all
+ *                                                                    statement writes, or none has
+ *                                                                    written since a savepoint
+ *                                                                    began or ended: then all
  *                                                                    drafts are written first
  *
  * When memory is full, what is unknown or seen stays so. When drafts are written, they are clean.
@@ -49,8 +51,8 @@
  *                begins savepoints for statements, too          clean; BLOOM_MAKING becomes
  *                                                               BLOOM_BEGUN
  *   xRelease     nothing: rows may have been changed by         drafts stay. If others have changed
- *                others since the savepoint, for example        rows, everything else is unknown
- *                by a changeset
+ *                others since the savepoint, for example        rows, everything else is unknown,
+ *                by a changeset                                 also row 0 if it can rotate
  *   xRollbackTo  the rows are those of the savepoint again,     everything unknown, row 0, too.
  *                and the table itself may be gone               Drafts that are older than a
  *                                                               savepoint that failed stay
