@@ -129,10 +129,12 @@ static long next(long number) {
     return number + (number < 300 || by_place ? stride() : number / 8);
 }
 
-/* Finds the places of a scenario, within a transaction or not. */
-static void look_at(const struct scenario *scenario, const char *begin) {
+/* Finds the places of a scenario, within a transaction or not, after a look at the state. */
+static void look_at(const struct scenario *scenario, const char *begin,
+                    char *(*state)(const struct scenario *, sqlite3 *)) {
     sqlite3 *database = prepare(scenario);
     sqlite3_exec(database, begin, NULL, NULL, NULL);
+    sqlite3_free(state(scenario, database));
     arm_look(database, 0);
     run(scenario, database);
     disarm(database);
@@ -200,7 +202,7 @@ static long answer_each(int with, int count, struct scenario (*of)(int), const c
         const struct scenario of_number = of(i), *const scenario = &of_number;
         long failed = 0, refused = 0;
         if (by_place)
-            look_at(scenario, begin);
+            look_at(scenario, begin, state);
         for (long number = 1, now = 1; now > 0; number = next(number)) {
             sqlite3 *database = prepare(scenario);
             must_run(scenario, database, begin);
