@@ -227,7 +227,7 @@ static inline struct list_span list_without_brackets(struct list_span span) {
 static inline bool list_is_ipv6(struct list_span span) {
     uint16_t groups[IPV6_GROUPS];
     if (span.at == span.end || (*span.at != ':' && url_digit(*span.at) > 15))
-        return false; /* early, because most names are none */
+        return false; /* most names are no addresses, so this saves time */
     span.end = list_find(span, '%');
     return url_read_ipv6(span.at, list_length(span), groups);
 }

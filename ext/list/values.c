@@ -7,8 +7,8 @@
 #include "list/forms.h"
 #include "url/url.h"
 
-/* Returns the length of [.], (dot) or the like at the start, and what is meant; 0 if there is none.
- * Round and curly brackets count only before the path. */
+/* If a span begins with [.], (dot) or the like, returns the length of that and sets *meant to what
+ * it stands for. Otherwise returns 0. Round and curly brackets count only before the path. */
 static size_t list_piece(struct list_span span, bool in_path, const char **meant) {
     static const struct {
         const char *written, *meant;
@@ -23,7 +23,8 @@ static size_t list_piece(struct list_span span, bool in_path, const char **meant
     return 0;
 }
 
-/* Returns the length of hxxps or the like before a colon at the start; 0 if there is none. */
+/* If a span begins with hxxps or the like and a colon, returns the length before the colon.
+ * Otherwise returns 0. */
 static size_t list_mangled_scheme(struct list_span span) {
     struct list_span rest = span;
     if (!list_begins(span, "hxxp") && !list_begins(span, "h**p") && !list_begins(span, "fxp"))

@@ -78,8 +78,8 @@ int key_of(PyObject *object, struct sqlite_bloom_key *key, const char *name, siz
     return 1;
 }
 
-/* Returns true if each key is text that ends in a line end. The last line may have none. Bytes are
- * not judged, because a digest may end so by chance. */
+/* Returns true if the keys look like lines: each is text and has a line end, except perhaps the
+ * last one. Bytes do not count, because a digest may end in such a byte by chance. */
 static bool are_lines(const struct sqlite_bloom_key *keys, size_t count) {
     size_t ended = 0;
     bool is_ended = true;
