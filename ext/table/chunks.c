@@ -152,7 +152,6 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
     memcpy(chunks->row_0, row, BLOOM_CONFIGURATION_BYTES);
     chunks->configuration = configuration;
     memset(chunks->layers, 0, sizeof chunks->layers);
-    chunks->span->rotates = growth->generations > 1;
     chunks->revision++;
     return SQLITE_OK;
 }

@@ -640,7 +640,8 @@ static int table_savepoint(sqlite3_vtab *base, int depth) {
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
-    bloom_span_release(table_of(base)->span, depth);
+    struct table *table = table_of(base);
+    bloom_span_release(table->span, depth, bloom_chunks_growth(&table->chunks)->generations > 1);
     return SQLITE_OK;
 }
 

@@ -122,11 +122,11 @@ void bloom_span_end(struct bloom_span *span) {
     span->knows_row_0 = span->has_asked = false;
 }
 
-/* Others have changed rows. Drafts stay, and row 0 does if it cannot rotate. */
-static void drop_all_else(struct bloom_span *span) {
+/* Others have changed rows, and perhaps row 0, too. Drafts stay. */
+static void drop_all_else(struct bloom_span *span, bool also_row_0) {
     judge_density(span);
     bloom_rows_drop_clean(&span->rows);
-    span->knows_row_0 = span->knows_row_0 && !span->rotates;
+    span->knows_row_0 = span->knows_row_0 && !also_row_0;
 }
 
 /* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
@@ -351,11 +351,11 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
  * them meanwhile, so changes are counted from the outermost one on. A statement that SQLite
  * protects by a savepoint of its own counts its changes when it has ended, so that they do not
  * count here. */
-void bloom_span_release(struct bloom_span *span, int depth) {
+void bloom_span_release(struct bloom_span *span, int depth, bool rotates) {
     const int changes = foreign_changes(span);
     span->writing.is_alone = span->writing.has_changed = false;
     if (changes != span->writing.foreign_changes)
-        drop_all_else(span);
+        drop_all_else(span, rotates);
     span->writing.foreign_changes = changes;
     if (depth <= span->writing.watched)
         span->writing.watched = INT_MAX;
@@ -366,8 +366,7 @@ void bloom_span_release(struct bloom_span *span, int depth) {
 void bloom_span_rollback_to(struct bloom_span *span, int depth) {
     span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
-        drop_all_else(span);
-        span->knows_row_0 = false;
+        drop_all_else(span, true);
     } else {
         bloom_span_end(span);
         span->writing.depth = depth;

@@ -110,7 +110,6 @@ struct bloom_span {
     bool is_memory_file;     /* memdb, when it was last asked */
     bool is_usable;          /* memory is, in the operation under way */
     bool knows_row_0;        /* in this span */
-    bool rotates;            /* row 0 says that there are generations */
     bool has_asked;          /* SQLite for its cache_size, in this span */
     unsigned version;        /* of the database, in a span outside */
     uint64_t counted;        /* bytes in the sum of the process */
@@ -151,11 +150,11 @@ bool bloom_span_may_draft(struct bloom_span *span);
 /* Writes all drafts. After an error those that are not written are still drafts. */
 int bloom_span_write(struct bloom_span *span);
 
-/* The methods of a transaction: see above. */
+/* The methods of a transaction: see above. `rotates`: row 0 says that there are generations. */
 void bloom_span_create(struct bloom_span *span);
 int bloom_span_begin(struct bloom_span *span);
 int bloom_span_savepoint(struct bloom_span *span, int depth);
-void bloom_span_release(struct bloom_span *span, int depth);
+void bloom_span_release(struct bloom_span *span, int depth, bool rotates);
 void bloom_span_rollback_to(struct bloom_span *span, int depth);
 void bloom_span_commit(struct bloom_span *span);
 void bloom_span_rollback(struct bloom_span *span);
