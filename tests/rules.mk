@@ -165,8 +165,6 @@ limited_suites = \
         $(PYTHON) tests/runner/sqllogictest.py --load $(2)/$(LIBRARY) tests/sql' \
     'filter tables with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 \
         EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/tables/table_test.py' \
-    'rows in memory with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 \
-        EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/tables/cache_test.py' \
     'plans with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 SEED=5 \
         EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/random/plans_test.py' \
     'sequences with $(1) limits=CACHE_SIZE=2 STATEMENTS=2 RARE=1 SORTS=plain \
@@ -189,9 +187,7 @@ TEST_SUITES = \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Tables Parsers Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
-    'rows in memory=$(PYTHON) tests/tables/cache_test.py' \
-    'rows in memory on the newest SQLite=$(NEWEST_PYTHON) tests/tables/cache_test.py' \
-    'filter tables under changesets=$(NEWEST_PYTHON) tests/tables/table_test.py OtherContent' \
+    'filter tables under changesets=$(NEWEST_PYTHON) tests/tables/table_test.py Amid Changesets' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
@@ -208,6 +204,8 @@ TEST_SUITES = \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'sequences=STATEMENTS=2 RARE=1 SORTS=plain $(FAST)/tests/sequences_test' \
+    'sequences amid a query=STATEMENTS=2 RARE=1 SORTS=plain STARTS=open KINDS="memory wal" \
+        $(FAST)/tests/sequences_test' \
     'sequences under sanitizers=STATEMENTS=1 $(BUILD)/tests/sequences_test' \
     'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \

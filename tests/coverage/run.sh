@@ -64,7 +64,6 @@ xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
 newest=$top/build/venv/bin/python
 scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
 [ ! -x "$newest" ] || set -- "$@" "scripts on the newest SQLite=$newest $scripts" \
-    "rows in memory on the newest SQLite=$newest tests/tables/cache_test.py" \
     "filter tables on the newest SQLite=$newest tests/tables/table_test.py"
 
 # plain_test.py reaches how plain lines and URLs are read; here it compares the library with itself.
@@ -73,7 +72,6 @@ scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
     "memory_test with small limits by place=PLACES=1 bin/memory_small" \
     "scripts=$PYTHON $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
-    "rows in memory=$PYTHON tests/tables/cache_test.py" \
     "plain URLs=$PYTHON tests/random/plain_test.py $PWD/bloom.so" \
     "formats by their pages=$PYTHON tests/documentation/format_test.py" \
     "foreign formats=$PYTHON tests/exchange/foreign_test.py" ||

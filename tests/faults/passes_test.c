@@ -4,8 +4,8 @@
  *
  * Functions over megabytes ask by a nested statement whether to stop. How often they ask follows
  * from how much they process. They are stopped at the first question, at the second, and so on to
- * the last. Commands of filter tables run statements for each chunk, in which SQLite itself asks.
- * They are stopped at operations that are spread evenly over all that they run.
+ * the last. Commands of filter tables run statements for each chunk, in which SQLite itself asks;
+ * refusal_test.c and the sequences interrupt these.
  */
 #include "connection.h"
 
@@ -147,99 +147,4 @@ static void each_question(void) {
     require(sqlite3_memory_used() == 0, "%lld bytes leaked", sqlite3_memory_used());
 }
 
-/* ---- Commands of tables ---- */
-
-static long operations, stop_after; /* of SQLite, so far; the one to stop at, or 0 */
-
-static int count_operation(void *database) {
-    return ++operations == stop_after ? stop(database) : 0;
-}
-
-/* A table of 300 chunks or more, and how to see that nothing has changed: by the rows, and by what
- * is found, since the connection keeps copies of chunks. */
-#define TABLE(options)                                                                             \
-    "PRAGMA page_size = 512; CREATE TABLE n(x INTEGER PRIMARY KEY);"                               \
-    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000) "              \
-    "INSERT INTO main.n SELECT x FROM n; CREATE TABLE made(f);"                                    \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=120000" options ");"
-#define FILLED "INSERT INTO seen(key) SELECT x FROM n WHERE x <= 1000;"
-#define GIVEN "INSERT INTO made SELECT bloom_agg(x, (SELECT filter FROM seen)) FROM n;"
-static const char STATE[] =
-    "SELECT (SELECT group_concat(id || hex(bloom_hash(data))) FROM (SELECT id, data FROM seen_data "
-    "ORDER BY id)) || (SELECT count(*) FROM n JOIN seen ON key = x)";
-
-static const struct {
-    const char *preparation, *sql;
-} COMMANDS[] = {
-    {TABLE("") GIVEN FILLED, "INSERT INTO seen(seen, key) SELECT 'merge', f FROM made"},
-    {TABLE("") FILLED, "INSERT INTO seen(key) SELECT -x FROM n"},
-    {TABLE(", layout=counting") FILLED, "DELETE FROM seen WHERE key IN (SELECT x FROM n)"},
-    {TABLE(", generations=3") FILLED, "INSERT INTO seen(seen) VALUES ('clear')"},
-    {TABLE("") FILLED, "SELECT info FROM seen"},
-    {TABLE("") FILLED, "SELECT filter FROM seen"},
-    {TABLE("") FILLED, "SELECT count(*) FROM n CROSS JOIN seen ON key = x"},
-};
-
-/* From sqlite3_malloc; NULL when there is no table. */
-static char *state_of(sqlite3 *database) {
-    sqlite3_stmt *statement;
-    run(database, "SAVEPOINT state; RELEASE state"); /* what waits in memory is written */
-    if (sqlite3_prepare_v2(database, STATE, -1, &statement, NULL) != SQLITE_OK)
-        return NULL;
-    require(sqlite3_step(statement) == SQLITE_ROW, "no state: %s", sqlite3_errmsg(database));
-    char *state = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
-    sqlite3_finalize(statement);
-    return state;
-}
-
-static bool same_state(sqlite3 *database, const char *expected) {
-    char *found = state_of(database);
-    const bool same =
-        found == NULL || expected == NULL ? found == expected : strcmp(found, expected) == 0;
-    sqlite3_free(found);
-    return same;
-}
-
-static int run_counted(sqlite3 *database, const char *sql, long stop_then) {
-    operations = 0;
-    stop_after = stop_then;
-    sqlite3_progress_handler(database, 1, count_operation, database);
-    int code = try(database, NULL, "%s", sql);
-    sqlite3_progress_handler(database, 0, NULL, NULL);
-    return code;
-}
-
-/* Each statement runs a few operations before its loop and after it, and hundreds in it. */
-static void commands_of_tables(void) {
-    enum { MOMENTS = 12, OPERATIONS_LEAST = 1000 };
-    for (unsigned i = 0; i < COUNT_OF(COMMANDS); i++) {
-        const char *sql = COMMANDS[i].sql;
-        sqlite3 *database = open_database(":memory:");
-        run(database, COMMANDS[i].preparation);
-        char *before = state_of(database);
-        run(database, "SAVEPOINT whole");
-        require(run_counted(database, sql, 0) == SQLITE_OK, "%s: fails", sql);
-        const long all = operations;
-        char *after = state_of(database);
-        run(database, "ROLLBACK TO whole; RELEASE whole");
-        require(all >= OPERATIONS_LEAST, "%s: %ld operations", sql, all);
-        for (stop_at = 1; stop_at <= MOMENTS; stop_at++) {
-            const long moment = all * (2 * stop_at - 1) / (2 * MOMENTS);
-            interrupts = stop_at % 2 == 0;
-            int code = run_counted(database, sql, moment);
-            require(code == SQLITE_INTERRUPT, "%s: stopped at operation %ld of %ld: result %d", sql,
-                    moment, all, code);
-            require(same_state(database, before), "%s: stopped at operation %ld of %ld: changed",
-                    sql, moment, all);
-        }
-        require(run_counted(database, sql, 0) == SQLITE_OK && same_state(database, after),
-                "%s: does not succeed afterwards", sql);
-        sqlite3_free(before);
-        sqlite3_free(after);
-        close_database(database);
-        require(sqlite3_memory_used() == 0, "%s: %lld bytes leaked", sql, sqlite3_memory_used());
-    }
-}
-
-RUN_GROUP("passes", TEST("What takes long is stopped at each of its questions", each_question),
-          TEST("A command of a table is stopped amid its chunks", commands_of_tables))
+RUN_GROUP("passes", TEST("What takes long is stopped at each of its questions", each_question))

@@ -7,8 +7,6 @@
 
 #include "sqlite/functions.h"
 
-#include <pthread.h>
-
 /* ---- What SQL alone can do ---- */
 
 static const char FILTERS[] =
@@ -250,59 +248,9 @@ static void two_copies_do_not_take_each_others_pins(void) {
     close_database(database);
 }
 
-/* Of 600 pins that live at once, two or three are in each bucket. Each statement has one, and those
- * in the middle end first. */
-static void many_pins_live_at_once(void) {
-    enum { PINS = 600 };
-    sqlite3 *database = open_database(":memory:");
-    sqlite3_stmt *statements[PINS];
-    for (int i = 0; i < PINS; i++) {
-        char *sql = sqlite3_mprintf("SELECT bloom_check((SELECT bloom_pin(bloom_add(bloom_new(9), "
-                                    "%d))), %d + x) FROM (SELECT 0 AS x UNION ALL SELECT 1)",
-                                    i, i);
-        assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statements[i], NULL), SQLITE_OK);
-        assert_int_equal(sqlite3_step(statements[i]), SQLITE_ROW);
-        assert_int_equal(sqlite3_column_int(statements[i], 0), 1);
-        sqlite3_free(sql);
-    }
-    for (int i = 0; i < PINS; i++) {
-        sqlite3_stmt *statement = statements[(i * 7 + PINS / 2) % PINS];
-        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-        assert_int_equal(sqlite3_column_int(statement, 0), 0);
-        sqlite3_finalize(statement);
-    }
-    close_database(database);
-}
-
-/* ---- Threads ---- */
-
-/* Each with its own connection; a pin of every row, and copies of it that are gone. */
-static void *use_pins(void *unused) {
-    sqlite3 *database = open_database(":memory:");
-    run(database, FILTERS);
-    require_number(database, 60000,
-                   NUMBERS(10000) "SELECT sum(bloom_check(bloom_pin(f), id) + bloom_check(nullif("
-                                  "bloom_pin(f), 1), id)) FROM filters, n");
-    for (int i = 0; i < 200; i++)
-        require(pin_is_gone(database, COPIES[0]), "a pin is not gone");
-    close_database(database);
-    return unused;
-}
-
-static void threads_have_their_own_pins(void) {
-    pthread_t threads[8];
-    for (size_t i = 0; i < COUNT_OF(threads); i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, use_pins, NULL), 0);
-    for (size_t i = 0; i < COUNT_OF(threads); i++)
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_int_equal(sqlite3_memory_used(), 0);
-}
-
 RUN_GROUP("pins", TEST("copies of pins are not followed", copies_of_pins_are_not_followed),
           TEST("nothing takes a pin that is gone", nothing_takes_a_pin_that_is_gone),
           TEST("a pin of another connection is refused", a_pin_of_another_connection_is_none),
           TEST("a second load keeps pins", a_second_load_keeps_pins),
           TEST("a pin outlives its connection", a_pin_outlives_its_connection),
-          TEST("many pins live at once", many_pins_live_at_once),
-          TEST("threads have their own pins", threads_have_their_own_pins),
           TEST("two copies do not take each other's pins", two_copies_do_not_take_each_others_pins))

@@ -40,7 +40,10 @@ static const struct {
 static const struct {
     const char *name, *statements;
     bool is_image;
-} STARTS[] = {{"empty", "", true}, {"made", "CREATE MANY", true}, {"begun", "BEGIN CREATE", false}};
+} STARTS[] = {{"empty", "", true},
+              {"made", "CREATE MANY", true},
+              {"begun", "BEGIN CREATE", false},
+              {"open", "BEGIN SAVEPOINT CREATE MANY CURSOR", false}};
 
 /* The combination that is under way. */
 static enum kind kind;
