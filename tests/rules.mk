@@ -11,8 +11,8 @@
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
 #
-# They need Python, and the unit tests cmocka. run.py skips what is not installed, and names Debian's
-# package.
+# They need Python, and the unit tests cmocka. run.py skips what is not installed, and names the
+# package of Debian.
 export ONLY CASE
 
 # Unit tests of the filter library.
