@@ -11,17 +11,15 @@
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
 #
-# They need Python; the unit tests cmocka, and libmurmurhash as a second opinion on the hash. run.py
-# skips what is not installed, and names Debian's package.
+# They need Python, and the unit tests cmocka. run.py skips what is not installed, and names the
+# package of Debian.
 export ONLY CASE
 
-# Unit tests of the filter library. What measures rates for long goes to `make long`.
+# Unit tests of the filter library.
 LIBRARY_TESTS = $(patsubst tests/library/%.c,$(BUILD)/tests/%,$(wildcard tests/library/*_test.c))
-LONG_LIBRARY_TESTS = $(BUILD)/tests/rate_test
 
 # With sanitizers where the compiler has them; it is asked once, when the first test is built. The
-# programs share one library, so that a change of a source links that alone. rate_test measures for
-# so long that it goes without sanitizers.
+# programs share one library, so that a change of a source links that alone.
 SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 SANITIZE = $(eval SANITIZE := $$(shell echo 'int main(void) { return 0; }' | \
     $(CC) $(SANITIZERS) -x c -o /dev/null - 2>/dev/null && \
@@ -43,12 +41,7 @@ TESTED_LIBRARY = $(SANITIZED_LIBRARY) $(BESIDE)
 SANITIZED_EXTENSION = $(BUILD)/sanitized/$(LIBRARY)
 $(SANITIZED_EXTENSION): $(call objects_of,sanitized,$(SOURCES))
 	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
-LIBRARY_FLAGS = $(SANITIZE)
-$(BUILD)/tests/rate_test: TESTED_LIBRARY = $(call objects_of,loadable,$(LIBRARY_SOURCES))
-$(BUILD)/tests/rate_test: LIBRARY_FLAGS =
-$(BUILD)/tests/rate_test: $(call objects_of,loadable,$(LIBRARY_SOURCES))
-$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)): | $(SANITIZED_LIBRARY)
-$(BUILD)/tests/hash_test: LIBRARY_TEST_LIBRARIES = -lmurmurhash
+$(LIBRARY_TESTS): | $(SANITIZED_LIBRARY)
 # CASE=NAME chooses one test of a program; * and ? in it stand for others.
 CASE_OBJECT = $(BUILD)/tests/case.o
 $(CASE_OBJECT): tests/runner/case.c
@@ -56,8 +49,8 @@ $(CASE_OBJECT): tests/runner/case.c
 	$(COMPILE) -c -o $@ $<
 
 $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules.mk
-	$(COMPILE) $(LIBRARY_FLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(CASE_OBJECT) \
-	    $(TESTED_LIBRARY) -lcmocka $(LIBRARY_TEST_LIBRARIES) -lm
+	$(COMPILE) $(SANITIZE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(CASE_OBJECT) \
+	    $(TESTED_LIBRARY) -lcmocka -lm
 
 # SQLite and the extension in one program, so that the program may replace SQLite's allocator and
 # file system.
@@ -127,7 +120,7 @@ $(LIBRARY_TESTS:$(BUILD)/%=$(BUILD)/$(1)/%): $(BUILD)/$(1)/tests/%: tests/librar
     $(CASE_OBJECT) $(call objects_of,$(1),$(LIBRARY_SOURCES)) tests/rules.mk
 	@mkdir -p $$(@D)
 	$$(COMPILE) $(2) $$(LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c %.o,$$^) \
-	    -lcmocka $$(LIBRARY_TEST_LIBRARIES) -lm
+	    -lcmocka -lm
 $(BUILD)/$(1)/tests/simulator: $(wildcard tests/simulator/*.[ch]) tests/rules.mk \
     $(call objects_of,$(1)_linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
     $(call objects_of,$(1),$(filter $(NO_SQLITE),$(SOURCES))) $(filter %.o,$(LINKED_SQLITE))
@@ -156,8 +149,7 @@ $(eval $(call limited,odd,$(call limits_of,2) $$(SANITIZE)))
 under_sanitizers = ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 \
     LD_PRELOAD=$$(ldd $(1) | awk "/libasan/ {print \$$3}")
 # $(call limited_suites,NAME,FOLDER,BEFORE): what runs on such a build. These tests reach no limit.
-REACH_NO_LIMIT = %/bitset_test %/growth_test %/hash_test %/number_test %/portable_test \
-    %/sizing_test $(LONG_LIBRARY_TESTS)
+REACH_NO_LIMIT = %/growth_test %/number_test %/portable_test %/sizing_test
 limited_suites = \
     $(foreach program,$(notdir $(filter-out $(REACH_NO_LIMIT),$(LIBRARY_TESTS))), \
         '$(program) with $(1) limits=$(2)/tests/$(program)') \
@@ -178,7 +170,7 @@ unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
 NEWEST_PYTHON = PYTHON=$(PYTHON) sh tests/runner/newest.sh
 NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
-    $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS))) \
+    $(call unit_suites,$(LIBRARY_TESTS)) \
     'pins=$(BUILD)/tests/pins_test' \
     'messages=$(BUILD)/tests/message_test' \
     'callbacks=$(BUILD)/tests/callbacks_test' \
@@ -225,7 +217,6 @@ LONG_SUITES = \
         --load $(SANITIZED_EXTENSION) tests/sql' \
     $(call limited_suites,odd,$(ODD),$(call under_sanitizers,$(ODD)/$(LIBRARY))) \
     $(SMALL_SANITIZED_SUITES) \
-    $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
     'faults on the oldest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Newest' \

@@ -128,17 +128,6 @@ static void rates_add_up(void) {
     }
 }
 
-/* What SQL says of it: messages.test. */
-static void what_cannot_be(void) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_growth growth = growth_of(1000, 1e-12, BLOOM_GROWTH_OFF);
-    assert_false(bloom_growth_possible(&growth, problem));
-    growth = growth_of(1000, 0.99e-6, BLOOM_GROWTH_ON);
-    assert_false(bloom_growth_possible(&growth, problem));
-    growth.rate = 1e-6;
-    assert_true(bloom_growth_possible(&growth, problem));
-}
-
 /* A chunk is full at its share of the ones of its layer, rounded up, or at the keys of a single
  * chunk. */
 static void chunks_are_full_at_their_share(void) {
@@ -187,6 +176,5 @@ static void keys_are_bounded_by_ones(void) {
 RUN_GROUP("growth", TEST("Layers are those of the page", layers_are_those_of_the_page),
           TEST("Chunks cover the blocks of every layer", chunks_cover_the_blocks),
           TEST("Capacities double, and the rates add up to the rate of the table", rates_add_up),
-          TEST("Tables that cannot be are refused", what_cannot_be),
           TEST("Chunks are full at their share", chunks_are_full_at_their_share),
           TEST("Keys are bounded by ones", keys_are_bounded_by_ones))

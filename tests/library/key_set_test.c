@@ -135,19 +135,6 @@ static void families_are_counted(void) {
     free(keys);
 }
 
-static void random_mixtures(void) {
-    uint64_t random = 1;
-    for (unsigned round = 0; round < 8; round++) {
-        size_t count = random_below(&random, 300000) >> random_below(&random, 12);
-        uint64_t range = 1 + (random_below(&random, 400000) >> random_below(&random, 12));
-        struct bloom_hash *keys = repeated_keys(count, 1);
-        for (size_t i = 0; i < count; i++)
-            keys[i] = bloom_hash_integer((int64_t)random_below(&random, range));
-        assert_exact(keys, count);
-        free(keys);
-    }
-}
-
 /* Keys of four words that share the first and the last are still different. */
 static void keys_of_four_words(void) {
     enum { MIDDLES = 40 };
@@ -321,7 +308,6 @@ static void allocations_fail(void) {
 
 RUN_GROUP("key_set",
           TEST("Keys that are alike in anything are counted exactly", families_are_counted),
-          TEST("Random mixtures of new and repeated keys are counted exactly", random_mixtures),
           TEST("Keys of four words differ when any word does", keys_of_four_words),
           TEST("Keys take a bounded amount of memory, repeated ones none", memory_is_bounded),
           TEST("A few keys take one small allocation", few_keys_take_few_bytes),

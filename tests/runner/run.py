@@ -49,8 +49,7 @@ PROGRAM = re.compile(r"\S+/tests/\w+(?= |$)")
 MISSING = re.compile(r"fatal error: '?(\S+\.h)'?|No module named '(\w+)'|"
                      r"No such file or directory: '([\w-]+)'|([\w-]+): (?:command )?not found")
 PACKAGES = {
-    "cmocka.h": "libcmocka-dev", "murmurhash.h": "libmurmurhash-dev",
-    "sqlite3.h": "libsqlite3-dev", "sqlite3ext.h": "libsqlite3-dev",
+    "cmocka.h": "libcmocka-dev", "sqlite3.h": "libsqlite3-dev", "sqlite3ext.h": "libsqlite3-dev",
     "apsw": "python3-apsw", "sqlite3": "sqlite3", "nm": "binutils", "readelf": "binutils",
 }
 PRINTING = threading.Lock()
