@@ -242,8 +242,7 @@ LONG_SUITES = \
     'tables and values of real sizes=$(PYTHON) tests/tables/sizes_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \
-    'options of SQLite=$(PYTHON) tests/hosts/platforms_test.py Options' \
-    'how a failure reads=$(PYTHON) tests/build/failure_test.py'
+    'options of SQLite=$(PYTHON) tests/hosts/platforms_test.py Options'
 
 # What goes through every case: make check runs it, CI does not.
 EXHAUSTIVE_SUITES = \

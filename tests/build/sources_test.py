@@ -3,15 +3,13 @@
 
 A source file includes nothing of a folder above its own; the filter library names no SQLite; no
 line of code, comment or text is wider than 100 columns; no two files give one name to two things,
-so that all of them make one file; a new layout with a hashing of its own needs a file each and one
-row, which a toy that is not shipped shows.
+so that all of them make one file; the headers of others that ext/packages has are as theirs.
 """
 import os
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -30,6 +28,7 @@ NAME_OF_A_FILE = re.compile(r"\b(?:FORMAT-)?[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql)\
 # Of RedisBloom.
 OTHERS_FILES = {"bloom.c"}
 INTERFACE = TOP / "ext/packages/sqlite"
+PYTHON_HEADERS = sorted(pathlib.Path("/usr/include").glob("python3.*/Python.h"))
 # Where the number of the release stands in ext/packages, besides pages.
 NUMBERED = """amalgamation/README-filter.md amalgamation/README.md binaries/sqlpkg.json
     debian/bloom.3sql debian/changelog java/pom.xml npm/package.json python/pyproject.toml
@@ -163,156 +162,91 @@ class House(unittest.TestCase):
         return False
 
 
-@unittest.skipUnless(pathlib.Path("/usr/include/sqlite3ext.h").exists(),
-                     "skipped: libsqlite3-dev is not installed")
-class Interface(unittest.TestCase):
-    """ext/packages/sqlite says of SQLite what its own headers say."""
-    TEXT = (INTERFACE / "sqlite3.h").read_text()
-    TABLE = re.search(r"#define SQLITE_BLOOM_FUNCTIONS.*?\n/\*", TEXT, re.S)[0].rstrip("/*")
+class Headers(unittest.TestCase):
+    """ext/packages/sqlite and cpython say of SQLite and of Python's stable ABI what their own
+    headers say.
+    """
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def test_functions_have_the_same_types(self):
-        types = re.findall(r"^typedef void \(\*sqlite3_(?:step|final)_type.*$", self.TEXT, re.M)
-        lines = ["#include <sqlite3.h>", *types, self.TABLE, """
-#define F(type, name, parameters, arguments) type sqlite3_##name parameters;
-#define P(name, parameters, arguments) void sqlite3_##name parameters;
-#define V(type, name, member, parameters) type sqlite3_##name parameters;
-#define U(name, count)
-SQLITE_BLOOM_FUNCTIONS(F, P, V, U)
-"""]
-        (self.folder / "types.c").write_text("\n".join(lines))
-        compile_strictly(self.folder / "types.c")
+    def compiles(self, text, *arguments):
+        (self.folder / "types.c").write_text(text)
+        compile_strictly(*arguments, self.folder / "types.c")
 
-    def test_values_and_places_are_the_same(self):
-        values = re.findall(r"(SQLITE_\w+) =", self.TEXT)
-        places = [("sqlite3_api_routines", name)
-                  for name in re.findall(r"\bU\((\w+), ", self.TABLE)]
-        text = self.TEXT
-        while inner := re.search(r"struct (sqlite3_\w+) \{([^{}]*)\}", text):
-            text = text.replace(inner[0], "")
-            members = re.sub(r"\)\([^;]*\);", ");", inner[2])
-            places += [(inner[1], name) for name in re.findall(r"(\w+)\)?[,;]", members)]
-        self.assertGreater(min(len(values), len(places)), 40)
+    def assert_same(self, before, values, places, *folders):
+        """Values, and where a member of a struct is, in the headers of both folders."""
+        self.assertGreater(min(len(values), len(places)), 20)
+        lines = [f'printf("{name} %lld\\n", (long long){name});' for name in values]
+        lines += [f'printf("{struct} {name} %zu\\n", offsetof({struct}, {name}));'
+                  for struct, name in places]
+        (self.folder / "places.c").write_text(
+            f"#include <stddef.h>\n#include <stdio.h>\n{before}\nint main(void) {{\n"
+            + "\n".join(lines) + "\n}\n")
         said = []
-        for folder in ("/usr/include", INTERFACE):
-            lines = [f'printf("{name} %d\\n", {name});' for name in values]
-            lines += [f'printf("{struct} {name} %zu\\n", offsetof(struct {struct}, '
-                      f'{"xsnprintf" if name == "snprintf" else name}));'
-                      for struct, name in places if name != "xIntegrity"]
-            (self.folder / "places.c").write_text(
-                "#include <stddef.h>\n#include <stdio.h>\n#include <sqlite3ext.h>\n"
-                "SQLITE_EXTENSION_INIT1\nint main(void) {\n" + "\n".join(lines) + "\n}\n")
+        for folder in folders:
             subprocess.run(["cc", f"-I{folder}", "-o", self.folder / "places",
                             self.folder / "places.c"], check=True)
             said.append(subprocess.run([self.folder / "places"], check=True, text=True,
                                        capture_output=True).stdout)
         self.assertEqual(*said)
 
+    @unittest.skipUnless(pathlib.Path("/usr/include/sqlite3ext.h").exists(),
+                         "skipped: libsqlite3-dev is not installed")
+    def test_of_sqlite(self):
+        text = (INTERFACE / "sqlite3.h").read_text()
+        table = re.search(r"#define SQLITE_BLOOM_FUNCTIONS.*?\n/\*", text, re.S)[0].rstrip("/*")
+        types = re.findall(r"^typedef void \(\*sqlite3_(?:step|final)_type.*$", text, re.M)
+        self.compiles("\n".join(["#include <sqlite3.h>", *types, table, """
+#define F(type, name, parameters, arguments) type sqlite3_##name parameters;
+#define P(name, parameters, arguments) void sqlite3_##name parameters;
+#define V(type, name, member, parameters) type sqlite3_##name parameters;
+#define U(name, count)
+SQLITE_BLOOM_FUNCTIONS(F, P, V, U)
+"""]))
+        values = re.findall(r"(SQLITE_\w+) =", text)
+        places = [("sqlite3_api_routines", name)
+                  for name in re.findall(r"\bU\((\w+), ", table)]
+        while inner := re.search(r"struct (sqlite3_\w+) \{([^{}]*)\}", text):
+            text = text.replace(inner[0], "")
+            members = re.sub(r"\)\([^;]*\);", ");", inner[2])
+            places += [(inner[1], name) for name in re.findall(r"(\w+)\)?[,;]", members)]
+        self.assert_same(
+            "#include <sqlite3ext.h>\nSQLITE_EXTENSION_INIT1", values,
+            [(f"struct {struct}", "xsnprintf" if name == "snprintf" else name)
+             for struct, name in places if name != "xIntegrity"], "/usr/include", INTERFACE)
 
-PYTHON_HEADERS = sorted(pathlib.Path("/usr/include").glob("python3.*/Python.h"))
-
-
-@unittest.skipUnless(PYTHON_HEADERS, "skipped: python3-dev is not installed")
-class PythonInterface(unittest.TestCase):
-    """ext/packages/cpython says of Python's stable ABI what Python's own headers say."""
-    FOLDER = TOP / "ext/packages/cpython"
-    TEXT = (FOLDER / "Python.h").read_text()
-    TABLE = re.search(r"#define SQLITE_BLOOM_PYTHON.*?\n/\*", TEXT, re.S)[0].rstrip("/*")
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def test_functions_and_objects_have_the_same_types_and_are_in_3_10(self):
-        (self.folder / "types.c").write_text(f"""
-#define Py_LIMITED_API 0x030A0000
-#include <Python.h>
-{self.TABLE}
-#define F(type, name, parameters) type name parameters;
-#define O(type, name) extern type name;
-SQLITE_BLOOM_PYTHON(F, O)
-#undef F
-#undef O
-#define F(type, name, parameters) (void)name;
-#define O(type, name) (void)&name;
-int use(void);
-int use(void) {{ SQLITE_BLOOM_PYTHON(F, O) return 0; }}
-""")
-        names = re.findall(r"\b[FO]\([\w *]+, (\w+)[,)]", self.TABLE)
+    @unittest.skipUnless(PYTHON_HEADERS, "skipped: python3-dev is not installed")
+    def test_of_python(self):
+        folder = TOP / "ext/packages/cpython"
+        text = (folder / "Python.h").read_text()
+        table = re.search(r"#define SQLITE_BLOOM_PYTHON.*?\n/\*", text, re.S)[0].rstrip("/*")
+        names = re.findall(r"\b[FO]\([\w *]+, (\w+)[,)]", table)
         self.assertGreater(len(names), 40)
         declared = subprocess.run(
             ["cc", "-E", "-DPy_LIMITED_API=0x030A0000", "-isystem", PYTHON_HEADERS[0].parent,
              "-include", "Python.h", "-x", "c", os.devnull], check=True, text=True,
             capture_output=True).stdout
         self.assertEqual([name for name in names if not re.search(rf"\b{name}\b", declared)], [])
-        compile_strictly("-Wno-deprecated-declarations", "-isystem", PYTHON_HEADERS[0].parent,
-                         self.folder / "types.c")
-
-    def test_values_and_places_are_the_same(self):
+        self.compiles(f"""
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+{table}
+#define F(type, name, parameters) type name parameters;
+#define O(type, name) extern type name;
+SQLITE_BLOOM_PYTHON(F, O)
+""", "-Wno-deprecated-declarations", "-isystem", PYTHON_HEADERS[0].parent)
         values = re.findall(r"\b(Py_\w+|PyBUF_\w+|METH_\w+) = ",
-                            re.search(r"enum \{.*?\};", self.TEXT, re.S)[0])
+                            re.search(r"enum \{.*?\};", text, re.S)[0])
         places = [(struct, name.split()[-1].strip("*"))
-                  for body, struct in re.findall(r"typedef struct \{([^{}]*)\} (\w+);", self.TEXT)
+                  for body, struct in re.findall(r"typedef struct \{([^{}]*)\} (\w+);", text)
                   for line in body.split(";")[:-1] if "(" not in line for name in line.split(",")]
-        places += [("PyModuleDef_Base", "m_init"), ("PyObject", "ob_type")]
-        self.assertGreater(min(len(values), len(places)), 20)
-        lines = [f'printf("{name} %lld\\n", (long long){name});' for name in values]
-        lines += [f'printf("{struct} {name} %zu %zu\\n", offsetof({struct}, {name}),'
-                  f" sizeof({struct}));" for struct, name in places]
-        (self.folder / "places.c").write_text(
-            "#define Py_LIMITED_API 0x030B0000\n#include <stddef.h>\n#include <stdio.h>\n"
-            "#include <Python.h>\nint main(void) {\n" + "\n".join(lines) + "\n}\n")
-        said = []
-        for folder in (PYTHON_HEADERS[0].parent, self.FOLDER):
-            subprocess.run(["cc", f"-I{folder}", "-o", self.folder / "places",
-                            self.folder / "places.c"], check=True)
-            said.append(subprocess.run([self.folder / "places"], check=True, text=True,
-                                       capture_output=True).stdout)
-        self.assertEqual(*said)
-
-
-class NewLayout(unittest.TestCase):
-    """A layout with a hashing of its own: a file, a row, and every function has it."""
-
-    def test_a_layout_and_a_hashing_join_by_a_file_and_a_row(self):
-        with tempfile.TemporaryDirectory() as folder:
-            top = pathlib.Path(folder)
-            table = (TOP / "ext/filter/layout.c").read_text()
-            for place, row in (("&bloom_layout_blocked,", "&bloom_layout_toy, "),
-                               ("static const struct", "extern const struct bloom_layout "
-                                "bloom_layout_toy;\n")):
-                table = table.replace(place, row + place, 1)
-            (top / "layout.c").write_text(table)
-            objects = [path for path in sorted((TOP / "build/loadable").rglob("*.o"))
-                       if path.name != "layout.o"]
-            subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall",
-                            "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{TOP}/ext",
-                            top / "layout.c", TOP / "tests/build/toy.c", *objects,
-                            "-o", top / "bloom.so", "-lm"], check=True)
-            for sql, wanted in (
-                    ("bloom_check(bloom_add(bloom_new(3, 0.1, 'toy'), 'abc'), 'xyz')", "1"),
-                    ("bloom_check(bloom_add(bloom_new(3, 0.1, 'toy'), 'abc'), 'abcd')", "0"),
-                    ("substr(hex(f), 11, 4) || substr(hex(f), 81, 16) || substr(hex(f), 129) FROM "
-                     "(SELECT bloom_agg(column1, NULL, 0.1, 'toy') AS f FROM (VALUES ('a'), "
-                     "('bb')))", "C8C805000000000000000600000000000000")):
-                self.assertEqual(self.shell(top, sql), (wanted, ""), sql)
-            for sql, wanted in (
-                    ("bloom_add(bloom_new(3, 0.1, 'toy'), 7)",
-                     "bloom_add: argument 2 is 7, but the keys of layout toy are text. Convert"),
-                    ("bloom_union(bloom_new(3, 0.1, 'toy'), bloom_new(3, 0.1, 'toy'))",
-                     "bloom_union: cannot unite a filter of layout toy. Make another toy")):
-                output, error = self.shell(top, sql)
-                self.assertEqual(output, "")
-                self.assertIn(wanted, error)
-
-    def shell(self, top, sql):
-        ran = subprocess.run(["sqlite3", "-batch", "-init", "/dev/null", "-cmd",
-                              f".load {top}/bloom", ":memory:", f"SELECT {sql}"],
-                             capture_output=True, text=True, check=False)
-        return ran.stdout.strip(), ran.stderr.strip()
+        self.assert_same(
+            "#define Py_LIMITED_API 0x030B0000\n#include <Python.h>",
+            [*values, *(f"sizeof({struct})" for struct in dict(places))],
+            [*places, ("PyModuleDef_Base", "m_init"), ("PyObject", "ob_type")],
+            PYTHON_HEADERS[0].parent, folder)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Each is a copy of the system's library, so each has its own static data, as the 
 of apsw has beside the one of Python. Every test runs in a process of its own, because the fault
 that it looks for is a crash. Each runs twice: with the file unloaded when its last connection
 closes, and with the file kept in the process, as musl keeps it, where dlclose does nothing.
+tests/threads/two_libraries_test.c finds calls of a library that is no longer served.
 """
 
 import ctypes
@@ -15,16 +16,14 @@ import re
 import shutil
 import sys
 import tempfile
-import threading
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = re.search(r'VERSION "(.*)"', (TOP / "ext/sqlite-bloom.h").read_text())[1]
 REFUSAL = (f"bloom {RELEASE} serves another SQLite library in this process. Load a copy of the"
            " file, or first close the connections of that library")
-ROW, DONE, CONFIG_MALLOC, CONFIG_GETMALLOC = 100, 101, 4, 5  # of SQLite's header
+ROW, DONE = 100, 101  # of SQLite's header
 Entry = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-Free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class Connection:
@@ -177,44 +176,6 @@ class TwoLibraries(unittest.TestCase):
             check(modules_dropped)
 
     @of_both
-    def test_none_is_served_before_a_connection_has_freed_its_last_memory(self, one, two):
-        """The other library tries to load at each moment at which the first one frees memory while
-        it closes a connection. Had it been served too early, memory of the first would be freed by
-        the second.
-        """
-        methods = (ctypes.c_void_p * 8)()  # struct sqlite3_mem_methods; the second is xFree
-        assert one.sqlite3_config(CONFIG_GETMALLOC, methods) == 0
-        free, closing, messages = Free(methods[1]), [], []
-
-        def free_and_try(memory):
-            free(memory)
-            if closing and (not messages or messages[-1] is not None):
-                messages.append(closing[0].load())
-
-        replaced = Free(free_and_try)
-        methods[1] = ctypes.cast(replaced, ctypes.c_void_p).value
-        assert one.sqlite3_config(CONFIG_MALLOC, methods) == 0
-        for use in ("CREATE VIRTUAL TABLE seen USING bloom",
-                    "SELECT 1 FROM bloom_keys(bloom_new(10, NULL, 'bitmap'))",
-                    "SELECT count(*) FROM bloom_list('a.example'),"
-                    " bloom_url_keys('b.example')",
-                    "SELECT bloom_pin(bloom_new(10)) IS NULL"):
-            first, second = self.open(one), self.open(two)
-            messages.clear()
-            assert first.load() is None
-            first.ask(use)
-            if "FROM" in use:  # so that those in use are released last
-                first.drop_modules("bloom_keys", "bloom_list", "bloom_url_keys")
-            closing.append(second)
-            first.close()
-            closing.clear()
-            assert messages.count(REFUSAL) > 10 and set(messages) <= {REFUSAL, None}, messages
-            if messages[-1] is not None:
-                assert second.load() is None
-            assert second.answers()
-            second.close()
-
-    @of_both
     def test_a_load_that_fails_or_registers_nothing_does_not_count(self, one, two):
         first, second = self.open(one), self.open(two)
         assert first.load(".copy") is None and first.answers()
@@ -238,44 +199,6 @@ class TwoLibraries(unittest.TestCase):
         second.close()
         old.close()
         one.sqlite3_reset_auto_extension()
-
-    @of_both
-    def test_threads(self, one, two):
-        """They open, load and close at any moment. While one uses the extension in one library,
-        none uses it in the other."""
-        served, using, wrong = [0, 0], [0, 0], []
-        meeting, lock = threading.Barrier(4), threading.Lock()
-
-        def work(number):
-            own = number % 2
-            for step in range(1200):
-                if step % 100 == 0:
-                    meeting.wait()
-                connection = self.open((one, two)[own])
-                message = connection.load()
-                if message is None:
-                    with lock:
-                        served[own] += 1
-                        using[own] += 1
-                        if using[1 - own] > 0 or not connection.answers():
-                            wrong.append(using)
-                    connection.answers()
-                    with lock:
-                        using[own] -= 1
-                elif message != REFUSAL:
-                    wrong.append(message)
-                connection.close()
-
-        threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
-        for act in (threading.Thread.start, threading.Thread.join):
-            for thread in threads:
-                act(thread)
-        assert not wrong, wrong[:3]
-        assert min(served) > 0, served
-        for library in (one, two, one):
-            connection = self.open(library)
-            assert connection.load() is None and connection.answers()
-            connection.close()
 
 
 if __name__ == "__main__":

@@ -4,10 +4,8 @@
     scrapy_programs.py crawl JOB PORT    crawls a site on this machine
 """
 
-import asyncio
 import collections
-import contextlib
-import os
+import http.server
 import pathlib
 import shutil
 import signal
@@ -28,7 +26,7 @@ import scrapy.utils.test
 
 import sqlite_bloom.scrapy
 
-PAGES = 10_000
+PAGES = 5_000
 SETTINGS = {"DUPEFILTER_CLASS": "sqlite_bloom.scrapy.DupeFilter",
             "SCHEDULER_PRIORITY_QUEUE": "sqlite_bloom.scrapy.Queue"}
 
@@ -193,47 +191,33 @@ class Schedulers(Programs):
         running.close("finished")
 
 
-class Bench(Programs):
-    def test_it_measures(self):
-        bench = pathlib.Path(__file__).resolve().parent.parent / "bench/scrapy_bench.py"
-        printed = subprocess.run([sys.executable, bench, "2000"], check=True, text=True,
-                                 stdout=subprocess.PIPE).stdout
-        for line in ("## 2,000 requests", r"\| sqlite_bloom.scrapy.DupeFilter \| \d",
-                     "## A queue of 200 requests", r"\| sqlite_bloom.scrapy's \| \d"):
-            self.assertRegex(printed, f"(?m)^{line}")
-
-
 class Crawl(Programs):
     """A site of many pages with three links each, whose crawl is killed and started again."""
 
     def serve(self):
-        """In a thread. self.served: when, and which page."""
-        self.served, self.enough = [], threading.Event()
-        ready, ports = threading.Event(), []
+        """In threads. self.served: when, and which page."""
+        served, enough = self.served, self.enough = [], threading.Event()
 
-        async def answer(reader, writer):
-            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-                while True:
-                    page = int((await reader.readuntil(b"\r\n\r\n")).split()[1][1:])
-                    self.served.append((time.time(), page))
-                    if len(self.served) == PAGES * 4 // 10:
-                        self.enough.set()
-                    links = "".join(f"<a href=/{(page * 7 + i) % PAGES}>x</a>"
-                                    for i in range(3)).encode()
-                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-                                 b"Content-Length: %d\r\n\r\n%s" % (len(links), links))
-            writer.close()
+        class Site(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"  # a connection has many requests
+            log_message = mock.Mock()
 
-        async def main():
-            server = await asyncio.start_server(answer, "127.0.0.1", 0)
-            ports.append(server.sockets[0].getsockname()[1])
-            ready.set()
-            async with server:
-                await server.serve_forever()
+            def do_GET(self):
+                page = int(self.path[1:])
+                served.append((time.time(), page))
+                if len(served) == PAGES * 4 // 10:
+                    enough.set()
+                links = "".join(f"<a href=/{(page * 7 + i) % PAGES}>x</a>" for i in range(3))
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", len(links))
+                self.end_headers()
+                self.wfile.write(links.encode())
 
-        threading.Thread(target=asyncio.run, args=[main()], daemon=True).start()
-        ready.wait()
-        return ports[0]
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+        server.handle_error = mock.Mock()  # the kill resets connections
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server.server_port
 
     def test_no_page_is_lost_by_a_kill(self):
         port, job = self.serve(), self.folder / "job"
