@@ -1,11 +1,20 @@
-/* The disk: see disk.h. A file is an array of bytes that never moves. */
-#include "disk.h"
-
+/* The disk of the simulated world: files in memory behind a VFS of SQLite, so that all that a file
+ * system does follows from the seed, and is fast.
+ *
+ * Failures. The call of a kind that a countdown reaches fails once, or from then on, as a row of
+ * the table FAILURES says.
+ *
+ * Crashes. At the call that a countdown reaches, the disk keeps an image of what a crash at that
+ * moment leaves, and the world goes on. disk_crash makes the image the content of the disk. When
+ * the process is killed, all that was written is there. When the power goes, a file has what was
+ * synced, and any of the sectors that were written since. Files are created and deleted for good at
+ * once. What else hardware does is left out: the extension calls no file system, and SQLite has
+ * tests of its own for that.
+ */
 #include "simulator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     INODES = 48,
