@@ -404,18 +404,10 @@ unsigned random_below(unsigned range);
 bool random_once_in(unsigned times);
 
 /* Notes what is done, for the report of a failure. */
-void note(const char *format, ...)
-#ifdef __GNUC__
-    __attribute__((format(printf, 1, 2)))
-#endif
-    ;
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Ends the program as failed unless holds. */
-void expect(bool holds, const char *format, ...)
-#ifdef __GNUC__
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
+void expect(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 extern uint64_t refusals, faults_met, looks, crashes; /* how many there were */
 
