@@ -51,20 +51,15 @@ void bind_keys(sqlite3_stmt *statement, const struct keys *keys) {
 }
 
 const uint64_t *words_of(enum key_type type, unsigned key) {
-    static uint64_t words[KEY_TYPES][UNIVERSE][2];
-    static bool known[KEY_TYPES][UNIVERSE];
-    uint64_t *result = words[type][key];
+    static uint64_t result[2];
     const struct bloom_keying *keying = &TYPES[type].keying;
     const struct bloom_hashing *hashing =
         keying->salted ? &bloom_hashing_siphash : &bloom_hashing_murmur3;
     char text[KEY_TEXT_SIZE];
-    if (known[type][key])
-        return result;
     if (key % 2 == 0 && type != TEXTS)
         hashing->integer(keying->salt, key, result);
     else
         hashing->bytes(keying->salt, text,
                        (size_t)snprintf(text, sizeof text, key % 2 ? "k%u" : "%u", key), result);
-    known[type][key] = true;
     return result;
 }

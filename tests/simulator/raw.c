@@ -129,15 +129,12 @@ static bool is_of(const struct bloom_span *span, const char *schema, const char 
 
 void write_drafts(const struct connection *connection) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++)
-        for (unsigned name = 0; connection->links[schema].file != NULL && name < NAMES; name++) {
-            struct bloom_span *span =
-                state_of(connection->database, SCHEMA[schema], NAME[name])->tables;
-            while (span != NULL && !is_of(span, SCHEMA[schema], NAME[name]))
-                span = span->next;
-            for (; span != NULL; span = span->next)
+        for (unsigned name = 0; connection->links[schema].file != NULL && name < NAMES; name++)
+            for (struct bloom_span *span =
+                     state_of(connection->database, SCHEMA[schema], NAME[name])->tables;
+                 span != NULL; span = span->next)
                 if (is_of(span, SCHEMA[schema], NAME[name]))
                     bloom_span_write(span);
-        }
 }
 
 void forget_detached(sqlite3 *database) {
@@ -387,25 +384,22 @@ struct raw_size raw_size(const struct raw *raw) {
     return size;
 }
 
-static bool same_layer(const struct raw_layer *a, const struct raw_layer *b, bool estimated) {
-    for (uint64_t c = 0; c < a->form.chunks; c++) {
-        const struct raw_chunk *x = &a->chunks[c], *y = &b->chunks[c];
-        if (x->exists != y->exists ||
-            (!estimated && (x->ones != y->ones || x->keys != y->keys || x->closed != y->closed)))
-            return false;
-    }
-    return memcmp(a->blocks, b->blocks, layer_bytes(a)) == 0;
-}
-
 bool raw_same(const struct raw *raw, const struct raw *other, bool estimated) {
-    if (raw->newest != other->newest || raw->has_period != other->has_period ||
-        raw->period != other->period || raw_size(raw).rows != raw_size(other).rows)
-        return false;
-    for (unsigned i = 0; i < LAYERS; i++)
-        if (raw->layers[i].blocks != NULL && other->layers[i].blocks != NULL &&
-            !same_layer(&raw->layers[i], &other->layers[i], estimated))
-            return false;
-    return true;
+    bool same = raw->newest == other->newest && raw->has_period == other->has_period &&
+                raw->period == other->period && raw_size(raw).rows == raw_size(other).rows;
+    for (unsigned i = 0; i < LAYERS; i++) {
+        const struct raw_layer *a = &raw->layers[i], *b = &other->layers[i];
+        if (a->blocks == NULL || b->blocks == NULL)
+            continue;
+        same = same && memcmp(a->blocks, b->blocks, layer_bytes(a)) == 0;
+        for (uint64_t c = 0; c < a->form.chunks; c++) {
+            const struct raw_chunk *x = &a->chunks[c], *y = &b->chunks[c];
+            same =
+                same && x->exists == y->exists &&
+                (estimated || (x->ones == y->ones && x->keys == y->keys && x->closed == y->closed));
+        }
+    }
+    return same;
 }
 
 static bool contains_layer(const struct raw_layer *layer, const struct raw_layer *part) {

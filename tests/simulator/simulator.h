@@ -82,7 +82,7 @@ void bind_key(sqlite3_stmt *statement, unsigned key);
 void bind_list(sqlite3_stmt *statement, const unsigned *keys, unsigned count);
 void bind_keys(sqlite3_stmt *statement, const struct keys *keys);
 
-/* What a table of that type hashes a key to. */
+/* What a table of that type hashes a key to; until the next call. */
 const uint64_t *words_of(enum key_type type, unsigned key);
 
 /* ---- The model ---- */

@@ -61,14 +61,6 @@ static void compare_failed(const struct attempt *attempt, const struct raw *rows
            "%s: a failed statement has lost keys", name);
 }
 
-/* The rows of a table are not known any more, which had that name before a rollback. */
-static void forget_rows(struct connection *connection, unsigned schema, unsigned name) {
-    struct content *content = peek(connection, schema);
-    for (unsigned slot = 0; slot < SLOTS; slot++)
-        if (content->tables[slot].name == name)
-            content->tables[slot].unknown = true;
-}
-
 static void attempt_end(struct attempt *attempt) {
     struct connection *connection = attempt->connection;
     const unsigned schema = attempt->schema, slot = attempt->slot;
@@ -83,9 +75,11 @@ static void attempt_end(struct attempt *attempt) {
            connection->name);
     if (lost_transaction(connection)) {
         /* No memory when SQLite takes back the first try of a statement, before it prepares it
-         * again, ends the transaction; the second try succeeds without one. */
-        if (code == SQLITE_OK)
-            forget_rows(connection, schema, name);
+         * again, ends the transaction; the second try succeeds without one, on the table that had
+         * that name before. */
+        struct table *tables = peek(connection, schema)->tables;
+        for (unsigned i = 0; code == SQLITE_OK && i < SLOTS; i++)
+            tables[i].unknown |= tables[i].name == name;
     } else if (!raw_read(connection, schema, slot, &rows)) {
         peek(connection, schema)->tables[slot].unknown = true;
     } else {

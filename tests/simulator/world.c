@@ -28,13 +28,6 @@ int exec(sqlite3 *database, const char *sql) {
 
 /* ---- Connections ---- */
 
-/* SQLite 3.40 loses commits in a crash, once pages that a transaction wrote to a WAL twice were
- * rolled back: it keeps the frame from which checksums are to be computed again, so that those of
- * later frames are wrong. 3.53 forgets that frame. What is spilled is written twice. */
-static bool may_spill(void) {
-    return !setting.wal || sqlite3_libversion_number() >= 3053000;
-}
-
 /* Only WAL is stored in the file itself. */
 void set_durability(sqlite3 *database, const char *schema) {
     exec(database, sql_of("PRAGMA %s.synchronous = %s", schema, setting.synced ? "FULL" : "OFF"));
@@ -68,7 +61,10 @@ void connection_open(struct connection *connection, const char *name, struct fil
     exec(connection->database, "PRAGMA temp_store = memory");
     if (random_once_in(4))
         exec(connection->database, "PRAGMA cache_size = 4");
-    if (!may_spill())
+    /* SQLite 3.40 loses commits in a crash, once pages that a transaction wrote to a WAL twice were
+     * rolled back: it keeps the frame from which checksums are to be computed again, so that those
+     * of later frames are wrong. 3.53 forgets that frame. What is spilled is written twice. */
+    if (setting.wal && sqlite3_libversion_number() < 3053000)
         exec(connection->database, "PRAGMA cache_spill = OFF");
 }
 
