@@ -1,10 +1,10 @@
-# Draws the charts of tests/bench/results from the CSV files beside them; run there by run.sh.
+# Draws the charts of tests/bench/results from the CSV files of charts.py, in their folder.
 set terminal svg size 720,480 font "sans-serif,13" background "#ffffff" dashlength 0.6
 set datafile separator ","
 set grid linecolor "#dddddd"
 set border 3
 set tics nomirror
-set key left top reverse Left samplen 3
+set key right bottom reverse Left samplen 3
 set style line 1 linecolor "#2f7fe0" linewidth 2 pointtype 7 pointsize 0.6
 set style line 2 linecolor "#d9660a" linewidth 2 pointtype 5 pointsize 0.6
 set style line 3 linecolor "#5a9a1f" linewidth 2 pointtype 9 pointsize 0.7
@@ -19,40 +19,13 @@ set logscale y
 set xrange [0:200]
 set yrange [1e-5:100]
 set format y "%g"
-set key right bottom
-of(layout, column) = strcol(1) eq layout ? 100 * column : NaN
+filled(layout) = strcol(1) eq layout ? 100 * $2 : NaN
 plot "rate_by_fill.csv" \
-     using (100 * $2):(of("blocked", $5)) skip 1 \
-         with points linestyle 1 title "blocked, measured", \
-     "" using (strcol(1) eq "blocked" ? 100 * $2 : NaN):(100 * $7) skip 1 \
-         with lines linestyle 1 title "blocked, predicted", \
-     "" using (100 * $2):(of("classic", $5)) skip 1 \
-         with points linestyle 2 title "classic, measured", \
-     "" using (strcol(1) eq "classic" ? 100 * $2 : NaN):(100 * $7) skip 1 \
-         with lines linestyle 2 title "classic, predicted", \
+        using (filled("blocked")):(100 * $3) with points linestyle 1 title "blocked, measured", \
+     "" using (filled("blocked")):(100 * $4) with lines linestyle 1 title "blocked, predicted", \
+     "" using (filled("classic")):(100 * $3) with points linestyle 2 title "classic, measured", \
+     "" using (filled("classic")):(100 * $4) with lines linestyle 2 title "classic, predicted", \
      1 with lines linestyle 5 title "asked for at 100 %"
-
-set output "cost_by_size.svg"
-set key left top
-set xlabel "keys in the filter"
-set ylabel "ns per key"
-set logscale xy
-set autoscale
-set yrange [1:*]
-set format x "10^{%L}"
-set format y "%g"
-set multiplot layout 1,2
-set title "Check of an absent key"
-plot "cost_by_size.csv" using 1:2 skip 1 with linespoints linestyle 1 title "blocked", \
-     "" using 1:3 skip 1 with linespoints linestyle 4 title "blocked, bulk", \
-     "" using 1:4 skip 1 with linespoints linestyle 2 title "classic", \
-     "" using 1:5 skip 1 with linespoints linestyle 3 title "libbloom"
-set title "Add"
-plot "cost_by_size.csv" using 1:6 skip 1 with linespoints linestyle 1 title "blocked", \
-     "" using 1:7 skip 1 with linespoints linestyle 4 title "blocked, bulk", \
-     "" using 1:8 skip 1 with linespoints linestyle 2 title "classic", \
-     "" using 1:9 skip 1 with linespoints linestyle 3 title "libbloom"
-unset multiplot
 
 set output "space.svg"
 set title "Space against the false-positive rate"
@@ -60,15 +33,15 @@ set xlabel "p"
 set ylabel "bits per key"
 unset logscale
 set logscale x
-set autoscale
+set key left top
 set xrange [1:1e-9]
 set yrange [0:80]
 set format x "10^{%L}"
-plot "space.csv" using 1:6 skip 1 with lines linestyle 4 title "counting", \
-     "" using 1:2 skip 1 with lines linestyle 1 title "blocked", \
-     "" using 1:5 skip 1 with lines linestyle 3 title "fuse", \
-     "" using 1:3 skip 1 with lines linestyle 2 title "classic", \
-     "" using 1:4 skip 1 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"
+plot "space.csv" using 1:6 with lines linestyle 4 title "counting", \
+     "" using 1:3 with lines linestyle 1 title "blocked", \
+     "" using 1:5 with lines linestyle 3 title "fuse", \
+     "" using 1:4 with lines linestyle 2 title "classic", \
+     "" using 1:2 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"
 
 # In a dark page the charts are dark. Each is a card with its own background, because an image
 # cannot know whether the page or the system chose the colours. It needs no title, as the page that
@@ -78,4 +51,4 @@ dark = "rect[fill=\"#ffffff\"]{fill:#0d1117}text{fill:#e6edf3}[color=black],[str
     . "[stroke=\"rgb(221, 221, 221)\"],.gridline{stroke:#30363d}"
 unset output
 system("sed -i -e 's|<title>Gnuplot</title>|<style>@media (prefers-color-scheme:dark){" . dark \
-    . "}</style>|' rate_by_fill.svg cost_by_size.svg space.svg")
+    . "}</style>|' rate_by_fill.svg space.svg")

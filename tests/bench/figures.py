@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """The page at the top of the results: five figures, each beside what people have without a filter.
 
-    figures.py RESULTS
+    figures.py LIBRARY RESULTS
 
-reads what the other parts have written into the folder RESULTS and writes README.md and figures.svg
-there.
+reads the pages that the other parts have written into the folder RESULTS, measures the rate of a
+filter, and writes README.md and figures.svg there.
 """
+import contextlib
 import html
 import pathlib
 import sys
 
-from report import read_csv, table, write_lines
+from charts import MILLION, rate_with
+from report import open_database, print_table
 
 PAGES = [
     ("sql-3.40.1.md", "checking, building and sizes in SQL, beside an exact index"),
@@ -22,10 +24,8 @@ PAGES = [
     ("python.md", "filters of Python programs, beside rbloom and fastbloom-rs"),
     ("billion.md", "a table of 10^9 keys: filling it, and its rate"),
     ("commit.md", "where the time of a committed INSERT goes; by hand"),
-    ("generations.md", "a table that forgets by age"),
     ("floor.md", "the C library beside libbloom and libfilter; its measured rate"),
 ]
-
 
 TITLE = "What a filter takes, in percent of what it replaces"
 # As charts.gnuplot, each picture has its own background.
@@ -37,7 +37,7 @@ STYLE = ("text{font:13px sans-serif;fill:#4a4f57}.what{font-size:14px;fill:#2226
 
 def read_table(path):
     """The rows of a page that are in tables, as lists of cells without marks."""
-    return [[cell.replace("`", "").strip(" *") for cell in line.strip("| ").split("|")]
+    return [[cell.replace("`", "").strip(" *") for cell in line[1:-1].split("|")]
             for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
 
 
@@ -49,7 +49,7 @@ def chart(bars):
     """A bar for each figure, with words above and below it: narrow, so that a phone shows the
     letters in a size that can be read.
     """
-    shapes = [f'<text x="10" y="26">{TITLE}</text>']
+    bars, shapes = list(bars), [f'<text x="10" y="26">{TITLE}</text>']
     for row, (what, percent, values) in enumerate(bars):
         top = 48 + 60 * row
         shapes += [f'<text x="10" y="{top + 10}" class="what">{html.escape(what)}</text>',
@@ -66,61 +66,62 @@ def chart(bars):
 """ + "\n".join(shapes) + "\n</svg>\n"
 
 
-def main(results):
+def main(library, results):
     results = pathlib.Path(results)
-    # nanoseconds a row, by section and case
-    cases = {(row["section"], row["case"]): float(row["seconds"]) * 1e9 / float(row["rows"])
-             for row in read_csv(results / "sql-3.40.1.csv")}
-    floor = {row["filter"]: float(row["median"]) for row in read_csv(results / "floor.csv")
-             if (row["n"], row["operation"]) == ("100000000", "check mixed")}
-    rate, = (float(row["measured"]) for row in read_csv(results / "rate_by_fill.csv")
-             if (row["layout"], row["filled"]) == ("blocked", "1.00"))
-    # nanoseconds, by way: the tables of a page
-    others = {row[0]: row[1] for page in ("others.md", "python.md")
-              for row in read_table(results / page)}
+    cases, section = {}, None  # nanoseconds a row, by section and case
+    for row in read_table(results / "sql-3.40.1.md"):
+        section = section if row[1] else row[0]
+        cases[section, row[0]] = row[2]
+    # nanoseconds, by way
+    others = {row[0]: number(row[1]) for page in ("others.md", "python.md")
+              for row in read_table(results / page) if row[0] != "way"}
+    floor = {row[1]: number(row[-1]) for row in read_table(results / "floor.md")
+             if row[0] == "check mixed" and "/" not in row[1]}
     (_, size, index_size, _), = (row for row in read_table(results / "sql-3.40.1.md")
                                  if row[0] == "10,000,000" and len(row) == 4)
     build, scan = "Building, 10,000,000 URLs", "A scan against 10,000,000 URLs"
     figures = [  # what, unit, the filter, what is beside it, which is what
         ("size for 10 million URLs", "MB", number(size) / 1e6, number(index_size) / 1e6,
          "UNIQUE index"),
-        ("building, per URL", "ns", cases[build, "bloom_agg(url)"],
-         cases[build, "CREATE UNIQUE INDEX"], "CREATE UNIQUE INDEX"),
-        ("checking every row of a table, per row", "ns", cases[scan, "bloom_check, pinned"],
-         cases[scan, "url IN (SELECT url FROM bad)"], "IN, by the index"),
-        ("adding a million rows to a table, per row", "ns",
-         number(others["filter table, INSERT"]), number(others["a table WITHOUT ROWID"]),
-         "table WITHOUT ROWID"),
+        ("building, per URL", "ns", number(cases[build, "bloom_agg(url)"]),
+         number(cases[build, "CREATE UNIQUE INDEX"]), "CREATE UNIQUE INDEX"),
+        ("checking every row of a table, per row", "ns",
+         number(cases[scan, "bloom_check, pinned"]),
+         number(cases[scan, "url IN (SELECT url FROM bad)"]), "IN, by the index"),
+        ("adding a million rows to a table, per row", "ns", others["filter table, INSERT"],
+         others["a table WITHOUT ROWID"], "table WITHOUT ROWID"),
         ("checking one of 100 million keys, in C", "ns", floor["blocked"], floor["libbloom"],
          "libbloom of Debian"),
     ]
     rows = [(what, f"{ours:.3g} {unit}", f"{other:,.0f} {unit}", beside,
              f"1/{int(other / ours)}") for what, unit, ours, other, beside in figures]
     compared = [  # what may be faster than the filter, likewise
-        ("filling a filter from a Python list, per URL", number(others["Filter(n), update(urls)"]),
-         number(others["rbloom, update"]), "rbloom"),
-        ("checking one URL a call, from Python", number(others["url in Filter"]),
-         number(others["url in rbloom"]), "rbloom")]
-    if "libfilter" in floor:
-        compared.append(("checking one of 100 million keys, in C", floor["blocked"],
-                         floor["libfilter"], "libfilter"))
-    ahead = [row for row in compared if row[2] < row[1]]
-    bars = [(what, 100 * ours / other, f"{row[1]} instead of {row[2]} ({beside})")
-            for (what, _, ours, other, beside), row in zip(figures, rows)]
-    (results / "figures.svg").write_text(chart(bars), encoding="utf-8")
-    write_lines(results / "README.md", [
-        "# Five figures", "",
-        "Made by `make bench` of the pages below, each of which names its machine. Filters at 1 %,",
-        "each beside what people have without it, measured in the same run.", "",
-        *table(["", "filter", "without it", "by", "filter / without it"], rows), "",
-        "![Size and time of a filter, as a percentage of what it replaces](figures.svg)", "",
-        f"The price: {100 * rate:.2f} % of the keys that were never added are found, too, where "
-        "1 % was asked for", "([drawn](rate_by_fill.svg)). A key that was added is never missed.",
-        "", "Where something else is ahead:", "", *table(["", "filter", "ahead", "by"], [
+        ("filling a filter from a Python list, per URL", others["Filter(n), update(urls)"],
+         others["rbloom, update"], "rbloom"),
+        ("checking one URL a call, from Python", others["url in Filter"], others["url in rbloom"],
+         "rbloom"),
+        ("checking one of 100 million keys, in C", floor["blocked"],
+         floor.get("libfilter", floor["blocked"]), "libfilter")]
+    *_, rate = rate_with(open_database(":memory:", library).cursor(), "blocked", MILLION)
+    (results / "figures.svg").write_text(chart(
+        (what, 100 * ours / other, f"{row[1]} instead of {row[2]} ({beside})")
+        for (what, _, ours, other, beside), row in zip(figures, rows)), encoding="utf-8")
+    with open(results / "README.md", "w", encoding="utf-8") as file, \
+            contextlib.redirect_stdout(file):
+        print("# Five figures\n\n"
+              "Made by `make bench` of the pages below, each of which names its machine. Filters at"
+              " 1 %,\neach beside what people have without it, measured in the same run.")
+        print_table(["", "filter", "without it", "by", "filter / without it"], rows)
+        print("\n![Size and time of a filter, as a percentage of what it replaces](figures.svg)\n"
+              f"\nThe price: {100 * rate:.2f} % of the keys that were never added are found, too,"
+              " where 1 % was asked for\n([drawn](rate_by_fill.svg)). A key that was added is never"
+              " missed.\n\nWhere something else is ahead:")
+        print_table(["", "filter", "ahead", "by"], (
             (what, f"{ours:.0f} ns", f"{other:.0f} ns", beside)
-            for what, ours, other, beside in ahead]),
-        "", "| page | what it measures |", "|---|---|",
-        *(f"| [{page}]({page}) | {what} |" for page, what in PAGES)])
+            for what, ours, other, beside in compared if other < ours))
+        print("\n| page | what it measures |\n|---|---|")
+        for page, what in PAGES:
+            print(f"| [{page}]({page}) | {what} |")
 
 
 if __name__ == "__main__":

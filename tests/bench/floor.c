@@ -3,18 +3,19 @@
  *
  *     floor N ...   for filters of N keys each at 1 %
  *
- * and prints CSV. Contenders: layouts blocked and classic; libbloom, the one Bloom filter library
- * for C in Debian; and, when run.sh was given a folder with its source, libfilter's split block
- * filter (of Parquet and Impala). All are given hashes. libbloom hashes them once more, because it
- * takes bytes only.
+ * and prints CSV, of which floor.py makes a page. Contenders: layouts blocked and classic;
+ * libbloom, the one Bloom filter library for C in Debian; and, when run.sh was given a folder
+ * with its source, libfilter's split block filter (of Parquet and Impala). All are given
+ * hashes. libbloom hashes them once more, because it takes bytes only.
  *
- * Adding: a filter is filled with its N keys in ten stretches, in turns one key at a time ("add")
- * and 1024 keys a call ("bulk add", which only our layouts have); all contenders fill the same
- * stretch before any goes on to the next. Small filters are filled several times. Checking, one key
- * at a time and 1024 a call ("bulk check"): nine times each contender in turn checks the same
- * million keys that are not in the filter, then as many (or all N, if fewer) of which half are in
- * it, at random. The time of a key is the median over the stretches or turns. All memory has been
- * touched before; hashes lie in memory one after the other, as in a scan. */
+ * Adding: a filter is filled with its N keys in 20 stretches, in turns one key at a time
+ * ("add") and 1024 keys a call ("bulk add", which only our layouts have); all contenders fill
+ * the same stretch before any goes on to the next. Checking, one key at a time and 1024 a call
+ * ("bulk check"): nine times each contender in turn checks the same million keys (or N, if
+ * fewer) of which half are in it, at random. The time of a key is the median over the stretches
+ * or turns. All memory has been touched before; hashes lie in memory one after the other, as in
+ * a scan.
+ */
 #define _POSIX_C_SOURCE 200809L
 
 #include "keys.h"
@@ -31,14 +32,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { STRETCHES = 10, ROUNDS_MOST = 20, TURNS = 9, SAMPLE = 1000000, BULK = 1024 };
-#define KEYS_ADDED_LEAST UINT64_C(2000000)
+enum { STRETCHES = 20, TURNS = 9, SAMPLE = 1000000, BULK = 1024 };
 #define ABSENT (UINT64_C(1) << 40) /* where numbers of keys that are not added begin */
 #define RATE 0.01
 
 /* A measurement is an action, one key a call or many. */
-enum action { ADD, CHECK_ABSENT, CHECK_MIXED, ACTIONS };
-static const char *const ACTION_NAMES[] = {"add", "check absent", "check mixed"};
+enum action { ADD, CHECK, ACTIONS };
+static const char *const ACTION_NAMES[] = {"add", "check mixed"};
 
 /* Hashes of keys, of one word each and of two. */
 struct keys {
@@ -48,7 +48,7 @@ struct keys {
 
 struct times {
     size_t count;
-    double of[ROUNDS_MOST * STRETCHES];
+    double of[STRETCHES];
 };
 
 /* A filter that takes part, with what it took. */
@@ -56,7 +56,6 @@ struct contender {
     const char *name;
     const struct bloom_layout *layout; /* of ours */
     void (*make)(struct contender *it, uint64_t capacity);
-    void (*reset)(struct contender *it);
     /* One key a call or BULK; libraries of others have no call for many. */
     void (*add)(struct contender *it, const struct keys *keys, bool many);
     uint64_t (*check)(struct contender *it, const struct keys *keys, bool many);
@@ -66,7 +65,7 @@ struct contender {
 #ifdef FLOOR_LIBFILTER
     libfilter_block libfilter;
 #endif
-    uint64_t bits, found; /* absent keys that the last check found */
+    uint64_t bits;
     struct times times[ACTIONS][2];
 };
 
@@ -88,13 +87,11 @@ static double now(void) {
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* Of the numbers from, from + step, ..., of as many numbers that are never added, or of half of
- * each. */
-static struct keys make_keys(enum action action, uint64_t from, double step, size_t count) {
+/* Of the numbers from, from + step, ...; a share of them is of numbers that are never added. */
+static struct keys make_keys(double absent_share, uint64_t from, double step, size_t count) {
     struct keys keys = {allocated(8 * count), allocated(16 * count), count, 0};
     for (size_t i = 0; i < count; i++) {
-        bool absent =
-            action == CHECK_ABSENT || (action == CHECK_MIXED && bench_random(i ^ ABSENT) >> 63);
+        bool absent = (double)bench_random(i ^ ABSENT) < absent_share * 0x1p64;
         uint64_t number = absent ? ABSENT + i : from + (uint64_t)((double)i * step);
         keys.one[i] = keys.two[2 * i] = bench_random(number);
         keys.two[2 * i + 1] = bench_random(~number);
@@ -108,10 +105,6 @@ static void free_keys(struct keys *keys) {
     free(keys->two);
 }
 
-static void reset_ours(struct contender *it) {
-    memset(it->payload, 0, bloom_payload_bytes(&it->shape));
-}
-
 static void make_ours(struct contender *it, uint64_t capacity) {
     char problem[BLOOM_PROBLEM_SIZE];
     it->shape = (struct bloom_shape){.layout = it->layout, .rate = RATE};
@@ -119,6 +112,7 @@ static void make_ours(struct contender *it, uint64_t capacity) {
         fail(problem);
     it->bits = it->shape.bits;
     it->payload = allocated(bloom_payload_bytes(&it->shape));
+    memset(it->payload, 0, bloom_payload_bytes(&it->shape));
 }
 
 static void add_ours(struct contender *it, const struct keys *keys, bool many) {
@@ -147,13 +141,10 @@ static uint64_t check_ours(struct contender *it, const struct keys *keys, bool m
     return in;
 }
 
-static void reset_libbloom(struct contender *it) {
-    bloom_reset(&it->libbloom);
-}
-
 static void make_libbloom(struct contender *it, uint64_t capacity) {
     if (bloom_init(&it->libbloom, (int)capacity, RATE) != 0)
         fail("libbloom refuses a filter of that size");
+    bloom_reset(&it->libbloom);
     it->bits = (uint64_t)it->libbloom.bits;
 }
 
@@ -176,11 +167,9 @@ static void make_libfilter(struct contender *it, uint64_t capacity) {
     if (libfilter_block_init(libfilter_block_bytes_needed((double)capacity, RATE), &it->libfilter) <
         0)
         fail("libfilter refuses a filter of that size");
-    it->bits = 8 * libfilter_block_size_in_bytes(&it->libfilter);
-}
-
-static void reset_libfilter(struct contender *it) { /* libfilter_block_zero_out frees the memory */
-    memset(it->libfilter.block_.block, 0, libfilter_block_size_in_bytes(&it->libfilter));
+    const uint64_t bytes = libfilter_block_size_in_bytes(&it->libfilter);
+    memset(it->libfilter.block_.block, 0, bytes);
+    it->bits = 8 * bytes;
 }
 
 /* Functions for one key are called and not inlined, as ours are. */
@@ -210,8 +199,8 @@ static uint64_t check_libfilter(struct contender *it, const struct keys *keys, b
 /* A row of contenders: layout is NULL for those of others. */
 #define CONTENDER(of, its_layout, kind)                                                            \
     {                                                                                              \
-        .name = of, .layout = its_layout, .make = make_##kind, .reset = reset_##kind,              \
-        .add = add_##kind, .check = check_##kind                                                   \
+        .name = of, .layout = its_layout, .make = make_##kind, .add = add_##kind,                  \
+        .check = check_##kind                                                                      \
     }
 
 static struct contender contenders[] = {
@@ -237,24 +226,17 @@ static void measure(enum action action, bool many, size_t turn, const struct key
             in = it->check(it, keys, many);
         if (!many || it->layout != NULL)
             times->of[times->count++] = (now() - start) / (double)keys->count;
-        if (action == CHECK_ABSENT)
-            it->found = in;
         if (in < keys->present)
             fail("a key that was added is not found");
     }
 }
 
 static void fill(uint64_t capacity) {
-    uint64_t rounds = (KEYS_ADDED_LEAST + capacity - 1) / capacity;
-    for (uint64_t round = 0; round < rounds && round < ROUNDS_MOST; round++) {
-        for (size_t i = 0; i < CONTENDERS; i++)
-            contenders[i].reset(&contenders[i]);
-        for (uint64_t stretch = 0; stretch < STRETCHES; stretch++) {
-            uint64_t from = capacity * stretch / STRETCHES;
-            struct keys keys = make_keys(ADD, from, 1, capacity * (stretch + 1) / STRETCHES - from);
-            measure(ADD, stretch % 2 == 1, stretch, &keys);
-            free_keys(&keys);
-        }
+    for (uint64_t stretch = 0; stretch < STRETCHES; stretch++) {
+        uint64_t from = capacity * stretch / STRETCHES;
+        struct keys keys = make_keys(0, from, 1, capacity * (stretch + 1) / STRETCHES - from);
+        measure(ADD, stretch % 2 == 1, stretch, &keys);
+        free_keys(&keys);
     }
 }
 
@@ -263,27 +245,23 @@ static int by_size(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
-static void print(struct contender *it, uint64_t capacity) {
+static void print(struct contender *it, uint64_t capacity, uint64_t found) {
     for (int action = 0; action < ACTIONS; action++)
         for (int many = 0; many < 2; many++) {
             struct times *times = &it->times[action][many];
-            size_t count = times->count;
-            qsort(times->of, count, sizeof *times->of, by_size);
-            if (count > 0)
-                printf("%" PRIu64 ",%s,%s%s,%.2f,%.2f,%.2f\n", capacity, it->name,
-                       many ? "bulk " : "", ACTION_NAMES[action],
-                       (times->of[(count - 1) / 2] + times->of[count / 2]) / 2, times->of[0],
-                       times->of[count - 1]);
+            qsort(times->of, times->count, sizeof *times->of, by_size);
+            if (times->count > 0)
+                printf("%" PRIu64 ",%s,%s%s,%.2f\n", capacity, it->name, many ? "bulk " : "",
+                       ACTION_NAMES[action],
+                       (times->of[(times->count - 1) / 2] + times->of[times->count / 2]) / 2);
             times->count = 0;
         }
-    printf("%" PRIu64 ",%s,rate,%.6f,,\n", capacity, it->name, (double)it->found / SAMPLE);
-    printf("%" PRIu64 ",%s,bits per key,%.3f,,\n", capacity, it->name,
+    printf("%" PRIu64 ",%s,rate,%.6f\n", capacity, it->name, (double)found / SAMPLE);
+    printf("%" PRIu64 ",%s,bits per key,%.3f\n", capacity, it->name,
            (double)it->bits / (double)capacity);
-    fflush(stdout);
 }
 
 int main(int count, char **arguments) {
-    puts("n,filter,operation,median,least,most");
     for (int i = 1; i < count; i++) {
         double asked = strtod(arguments[i], NULL);
         if (!(asked >= 1000 && asked <= 2e8))
@@ -292,19 +270,16 @@ int main(int count, char **arguments) {
         for (size_t j = 0; j < CONTENDERS; j++)
             contenders[j].make(&contenders[j], capacity);
         fill(capacity);
-        size_t mixed = capacity < SAMPLE ? (size_t)capacity : SAMPLE;
-        double step = asked / (double)mixed;
-        struct keys absent = make_keys(CHECK_ABSENT, 0, step, SAMPLE);
-        struct keys both = make_keys(CHECK_MIXED, 0, step, mixed);
+        size_t checked = capacity < SAMPLE ? (size_t)capacity : SAMPLE;
+        struct keys mixed = make_keys(0.5, 0, asked / (double)checked, checked);
+        struct keys absent = make_keys(1, 0, 1, SAMPLE);
         for (size_t turn = 0; turn < TURNS; turn++)
-            for (int many = 0; many < 2; many++) {
-                measure(CHECK_ABSENT, many, turn, &absent);
-                measure(CHECK_MIXED, many, turn, &both);
-            }
-        free_keys(&absent);
-        free_keys(&both);
+            for (int many = 0; many < 2; many++)
+                measure(CHECK, many, turn, &mixed);
         for (size_t j = 0; j < CONTENDERS; j++)
-            print(&contenders[j], capacity);
+            print(&contenders[j], capacity, contenders[j].check(&contenders[j], &absent, false));
+        free_keys(&mixed);
+        free_keys(&absent);
     }
     return 0;
 }

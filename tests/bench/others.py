@@ -12,7 +12,6 @@ import functools
 import hashlib
 import importlib.metadata
 import itertools
-import json
 import pathlib
 import shutil
 import sqlite3
@@ -26,9 +25,9 @@ import fastbloom_rs
 import lmdb
 import rbloom
 
-from report import table
+from report import print_table
 
-KEYS, VISITS, ASKED, MANY = 1_000_000, 2_000_000, 20_000, 10_000_000
+KEYS, VISITS, ASKED = 1_000_000, 2_000_000, 20_000
 ORDINARY = "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
 FILTER = "CREATE VIRTUAL TABLE t USING bloom(capacity={}, growth=off);"
 ONE = "SELECT 1 FROM t WHERE key = ?"
@@ -51,11 +50,11 @@ def section(heading, keys, ways, turns=5, found=None):
             result = way()
             times[-1].append((time.process_time() - start) * 1e9 / keys)
             assert found is None or found <= result <= 1.1 * found, (name, result)
-    print(f"\n## {heading}\n")
-    print("\n".join(table(["way", "ns a key", "ratio"], [
+    print(f"\n## {heading}")
+    print_table(["way", "ns a key", "ratio"], (
         (name, f"{statistics.median(turn[i] for turn in times):,.0f}",
          f"{statistics.median(turn[i] / turn[0] for turn in times):.2f}")
-        for i, name in enumerate(ways)])), flush=True)
+        for i, name in enumerate(ways)))
 
 
 def rbloom_of(keys):
@@ -74,15 +73,21 @@ def value(database, query, *bindings):
     return (database.execute(query, bindings).fetchone() or [0])[0]
 
 
-def main(library, build, *packages):
-    build = pathlib.Path(build, "others").resolve()
+def package(build, compiled, packages):
+    """sqlite_bloom in the folder build, with what it has compiled. Prints the versions."""
     shutil.rmtree(build, ignore_errors=True)
     shutil.copytree("ext/packages/python/sqlite_bloom", build / "sqlite_bloom")
-    shutil.copy(library, build / "sqlite_bloom")
+    for file in compiled:
+        shutil.copy(file, build / "sqlite_bloom")
     sys.path.insert(0, str(build))
-    bloom = importlib.import_module("sqlite_bloom")
-    print("- versions:", ", ".join(f"{name} {importlib.metadata.version(name)}"
-                                   for name in packages), "and SQLite", sqlite3.sqlite_version)
+    print("- versions:", f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version},",
+          ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages))
+    return importlib.import_module("sqlite_bloom")
+
+
+def main(library, build, *packages):
+    build = pathlib.Path(build, "others").resolve()
+    bloom = package(build, [library], packages)
     fresh = (str(build / str(number)) for number in itertools.count())
 
     def adblock_of(text):
@@ -123,12 +128,6 @@ def main(library, build, *packages):
             ORDINARY, [line.split()[1] for line in texts["hosts"].splitlines()]),
         "DuckDB, `read_csv` into a table": lambda: duck(
             f"CREATE TABLE t AS FROM read_csv('{build}/hosts', delim=' ', header=false)")})
-
-    lines, array = "\n".join(urls), json.dumps(urls)
-    section("Lines of a text", KEYS, {
-        f"`bloom_agg` of `{name}`": functools.partial(
-            value, database(), f"SELECT bloom_agg({column}) FROM {name}(?)", text)
-        for name, column, text in (("bloom_lines", "text", lines), ("json_each", "value", array))})
 
     visits = [url_of(i // 2 if i % 10 == 0 else VISITS + i) for i in range(VISITS)]
     stored, ducks, blooms = rows_of(ORDINARY, urls), duck("SELECT 1"), rbloom_of(urls)
@@ -185,16 +184,6 @@ def main(library, build, *packages):
         "filter table, `'merge'`": lambda: fill(
             make, f"INSERT INTO t(t, key) SELECT 'merge', bloom_agg(key, {KEYS})"),
         "a table WITHOUT ROWID": lambda: fill(ORDINARY, "INSERT INTO t SELECT key")})
-
-    def batches(size):
-        made = database(FILTER.format(MANY))
-        for first in range(0, MANY, size):
-            made.execute("INSERT INTO t(key) WITH RECURSIVE n(i) AS (VALUES(?) UNION ALL"
-                         " SELECT i + 1 FROM n LIMIT ?) SELECT i FROM n", (first, size))
-
-    section("Ten million keys by INSERT ... SELECT", MANY, {
-        f"{size:,} a statement": functools.partial(batches, size)
-        for size in (MANY, MANY // 10, MANY // 100, MANY // 1000)}, turns=1)
 
 
 if __name__ == "__main__":

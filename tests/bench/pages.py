@@ -2,7 +2,7 @@
 """What small commits of a filter table cost with pages of different sizes: bytes that are written
 to the WAL and time, for each key.
 
-    pages.py FOLDER [KEYS]
+    pages.py LIBRARY FOLDER [KEYS]
 
 The table is made for KEYS keys (10^7) at 1 %, half full, in a file of its own in FOLDER, with WAL
 and synchronous=NORMAL. New keys come in commits of 1, 100 and 1,000. A join looks 100,000 keys up.
@@ -13,23 +13,19 @@ import statistics
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "runner"))
-import extended  # noqa: E402
+from report import NUMBERS, open_database, print_table
 
 SIZES, COMMITS = (512, 1024, 2048, 4096, 8192), (1, 100, 1000)
 ROUNDS, INSERTED, CHECKED = 3, 20000, 100000
-COUNT = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {}) "
 
 
-def open_table(path, size, keys):
-    connection = extended.connect(path)
-    extended.rows(
-        connection,
-        f"PRAGMA page_size = {size}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-        f"PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -400000;"
+def open_table(path, library, size, keys):
+    connection = open_database(path, library, page_size=size, journal_mode="WAL",
+                               synchronous="NORMAL", wal_autocheckpoint=0, cache_size=-400000)
+    connection.cursor().execute(
         f"CREATE VIRTUAL TABLE t USING bloom(capacity={keys});"
-        f"INSERT INTO t(key) {COUNT.format(keys // 2)} SELECT 'old' || x FROM n;"
-        f"PRAGMA wal_checkpoint(TRUNCATE)")
+        f"INSERT INTO t(key) {NUMBERS.format(keys // 2)} SELECT 'old' || i FROM n;"
+        f"PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return connection
 
 
@@ -52,19 +48,18 @@ def insert(connection, path, first, commit):
 def join(connection):
     began = time.perf_counter_ns()
     connection.cursor().execute(
-        f"{COUNT.format(CHECKED)} SELECT count(*) FROM n JOIN t ON key = 'old' || x").fetchall()
+        f"{NUMBERS.format(CHECKED)} SELECT count(*) FROM n JOIN t ON key = 'old' || i").fetchall()
     return (time.perf_counter_ns() - began) / CHECKED
 
 
-def main():
-    folder = pathlib.Path(sys.argv[1])
-    keys = int(sys.argv[2]) if len(sys.argv) > 2 else 10**7
+def main(library, folder, keys=10**7):
+    folder, keys = pathlib.Path(folder), int(keys)
     tables, figures, first = {}, {}, 0
     for size in SIZES:
         path = folder / f"pages_{size}.db"
         for suffix in ("", "-wal", "-shm"):
             pathlib.Path(f"{path}{suffix}").unlink(missing_ok=True)
-        tables[size] = path, open_table(path, size, keys)
+        tables[size] = path, open_table(path, library, size, keys)
     for _ in range(ROUNDS):
         for size, (path, connection) in tables.items():
             for commit in COMMITS:
@@ -73,17 +68,16 @@ def main():
                 first += INSERTED
             join(connection)
             figures.setdefault((size, "join"), []).append((0, join(connection)))
-    print("| page size | file, MB |" + "".join(
-        f" commits of {commit:,}: bytes | ns |" for commit in COMMITS) + " join, ns |")
-    print("|---:|---:|" + "---:|---:|" * len(COMMITS) + "---:|")
+    rows = []
     for size, (path, connection) in tables.items():
-        row = [f"{size:,}", f"{path.stat().st_size / 1e6:.1f}"]
+        rows.append([f"{size:,}", f"{path.stat().st_size / 1e6:.1f}"])
         for commit in (*COMMITS, "join"):
             written, spent = (statistics.median(column) for column in zip(*figures[size, commit]))
-            row += [f"{written:,.0f}"] * (commit != "join") + [f"{spent:,.0f}"]
-        print("| " + " | ".join(row) + " |")
+            rows[-1] += [f"{written:,.0f}"] * (commit != "join") + [f"{spent:,.0f}"]
         connection.close()
         path.unlink()
+    print_table(["page size", "file, MB", *(head for commit in COMMITS for head in (
+        f"commits of {commit:,}: bytes", "ns")), "join, ns"], rows)
 
 
-main()
+main(*sys.argv[1:])

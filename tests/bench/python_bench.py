@@ -7,8 +7,6 @@ prints Markdown as others.py does, with the same million URLs of 60 to 80 bytes 
 LIBRARY and MODULE are what the package has compiled. Text of Python keeps its hash, which rbloom
 uses, so that rbloom hashes each URL in its first turn only.
 """
-import importlib
-import importlib.metadata
 import pathlib
 import shutil
 import sqlite3
@@ -20,21 +18,15 @@ import numpy
 import polars
 import rbloom
 
-from others import FILTER, KEYS, ORDINARY, VISITS, fastbloom_of, rbloom_of, section, url_of
+from others import (FILTER, KEYS, ORDINARY, VISITS, fastbloom_of, package, rbloom_of, section,
+                    url_of)
 
 TURNS = 9
 
 
 def main(library, module, build, *packages):
     build = pathlib.Path(build, "python").resolve()
-    shutil.rmtree(build, ignore_errors=True)
-    shutil.copytree("ext/packages/python/sqlite_bloom", build / "sqlite_bloom")
-    for file in (library, module):
-        shutil.copy(file, build / "sqlite_bloom")
-    sys.path.insert(0, str(build))
-    bloom = importlib.import_module("sqlite_bloom")
-    print("- versions:", f"Python {sys.version.split()[0]},", ", ".join(
-        f"{name} {importlib.metadata.version(name)}" for name in packages))
+    bloom = package(build, [library, module], packages)
 
     def filter_of(keys):
         made = bloom.Filter(KEYS)

@@ -1,11 +1,10 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, sql_bench.py, others.py, python_bench.py, scrapy_bench.py, table.c, pages.py and
-# generations.py.
+# floor.c, sql_bench.py, others.py, python_bench.py, scrapy_bench.py, table.c and pages.py.
 #
-#     sh tests/bench/run.sh [floor] [sql] [others] [python] [scrapy] [table] [pages] [generations]
-#                           [figures] [charts] [billion]
+#     sh tests/bench/run.sh [floor] [sql] [others] [python] [scrapy] [table] [pages] [figures]
+#                           [charts] [billion]
 #
 # Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
 #
@@ -26,10 +25,9 @@ export CC CFLAGS
 BENCH=tests/bench
 RESULTS=$BENCH/results
 BUILD=build/bench
-PEERS_OF_PYPI="rbloom fastbloom-rs adblock duckdb lmdb"
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor sql others python scrapy table pages generations figures charts
+[ $# -gt 0 ] || set -- floor sql others python scrapy table pages figures charts
 
 # need COMMAND PACKAGE: ends with the name of the package when the command fails.
 need() {
@@ -37,12 +35,22 @@ need() {
         { echo "make bench needs more packages: sudo apt-get install $2" >&2; exit 1; }
 }
 
-# begin_page TITLE SOURCE [COMMAND]: how a page of results begins.
-begin_page() {
-    printf '# %s\n\nMade by `%s`.\n' "$1" "${3:-make bench}"
-    printf 'What was measured and how: the comment of `tests/bench/%s`.\n\n' "$2"
-    (cd $BENCH && "$PYTHON" -c 'from report import machine_state
-print("\n".join(machine_state()))')
+# install PACKAGE ...: of PyPI, for $BUILD/venv/bin/python.
+install() {
+    need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
+    $BUILD/venv/bin/pip install -q "$@"
+}
+
+# page FILE TITLE SOURCE COMMAND ...: a page of results. The command prints what is measured.
+page() {
+    file=$1 title=$2 source=$3
+    shift 3
+    {
+        printf '# %s\n\nMade by `sh tests/bench/run.sh %s`.\n' "$title" "$part"
+        printf 'What was measured and how: the comment of `tests/bench/%s`.\n\n' "$source"
+        "$PYTHON" $BENCH/report.py
+        "$@"
+    } | tee "$RESULTS/$file"
 }
 
 # The filters that floor compares with are compiled, as their own builds do, for this processor.
@@ -63,6 +71,15 @@ build_floor() {
     $COMPILE -march=native -Iext -o $BUILD/floor $BENCH/floor.c "$@" $OBJECTS -lbloom -lm
 }
 
+billion() {
+    printf '\n```sql\n'
+    cat $BENCH/billion.sql
+    printf '```\n```text\n'
+    command time -f '%e s, %U + %S s of a processor, at most %M kB of memory' \
+        sqlite3 $BUILD/billion.db <$BENCH/billion.sql 2>&1
+    printf 'a file of %s bytes\n```\n' "$(wc -c <$BUILD/billion.db)"
+}
+
 need "$PYTHON -c 'import apsw'" python3-apsw
 mkdir -p $BUILD $RESULTS
 
@@ -71,100 +88,68 @@ ALONE=
 if command -v taskset >/dev/null && taskset -c 1 true 2>/dev/null; then
     ALONE="taskset -c 1"
 fi
+IN_VENV="$ALONE $BUILD/venv/bin/python"
 
 for part; do
     echo "== $part"
     case $part in
     floor)
         build_floor
-        $ALONE $BUILD/floor 1e5 1e6 1e7 1e8 >$BUILD/floor.csv
-        "$PYTHON" $BENCH/report.py $BUILD/floor.csv "$LIBRARY" $RESULTS
+        page floor.md 'The filter library alone' floor.c \
+            $ALONE "$PYTHON" $BENCH/floor.py $BUILD/floor 1e5 1e6 1e7 1e8
         ;;
     others)
-        need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
-        $BUILD/venv/bin/pip install -q $PEERS_OF_PYPI
-        {
-            begin_page 'Filters beside what people use without them' others.py
-            $ALONE $BUILD/venv/bin/python $BENCH/others.py "$LIBRARY" $BUILD $PEERS_OF_PYPI
-        } | tee $RESULTS/others.md
+        peers="rbloom fastbloom-rs adblock duckdb lmdb"
+        install $peers
+        page others.md 'Filters beside what people use without them' others.py \
+            $IN_VENV $BENCH/others.py "$LIBRARY" $BUILD $peers
         ;;
     python)
-        need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
-        $BUILD/venv/bin/pip install -q $PEERS_OF_PYPI numpy polars
+        peers="rbloom fastbloom-rs lmdb numpy polars"
+        install $peers adblock duckdb
         # As pip compiles it: the filter library is one file, of the folders without SQLite.
         grep '^#include "' ext/sqlite-bloom.c | grep -v '"\(sqlite/\|table/\|extension\)' \
             >$BUILD/filters.c
         echo '#include "sqlite-bloom-filter.c"' >>$BUILD/filters.c
         $COMPILE -shared -fvisibility=hidden -Iext -Iext/packages/cpython \
             -o $BUILD/_filter.abi3.so ext/packages/python/*.c $BUILD/filters.c -lm
-        {
-            begin_page 'Filters of Python programs' python_bench.py
-            $ALONE $BUILD/venv/bin/python $BENCH/python_bench.py "$LIBRARY" \
-                $BUILD/_filter.abi3.so $BUILD rbloom fastbloom-rs lmdb numpy polars
-        } | tee $RESULTS/python.md
+        page python.md 'Filters of Python programs' python_bench.py \
+            $IN_VENV $BENCH/python_bench.py "$LIBRARY" $BUILD/_filter.abi3.so $BUILD $peers
         ;;
     scrapy)
-        need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
-        $BUILD/venv/bin/pip install -q scrapy
+        install scrapy
         mkdir -p $BUILD/package
         cp -r ext/packages/python/sqlite_bloom $BUILD/package
         cp "$LIBRARY" $BUILD/package/sqlite_bloom
-        {
-            begin_page 'Scrapy with its own dupefilter and queue, and with ours' scrapy_bench.py
-            PYTHONPATH=$BUILD/package $ALONE $BUILD/venv/bin/python $BENCH/scrapy_bench.py
-        } | tee $RESULTS/scrapy.md
+        page scrapy.md 'Scrapy with its own dupefilter and queue, and with ours' scrapy_bench.py \
+            env PYTHONPATH=$BUILD/package $IN_VENV $BENCH/scrapy_bench.py
         ;;
     sql)
-        $ALONE "$PYTHON" $BENCH/sql_bench.py "$LIBRARY" $BUILD $RESULTS
+        version=$("$PYTHON" -c 'import apsw; print(apsw.sqlitelibversion())')
+        page "sql-$version.md" "The extension in SQL, SQLite $version" sql_bench.py \
+            $ALONE "$PYTHON" $BENCH/sql_bench.py "$LIBRARY" $BUILD
         ;;
     table)
         $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
-        {
-            begin_page "Filter tables" table.c
-            cat <<'LEGEND'
-
-`alone`: one check in a transaction of its own. `check`: the same inside one read transaction.
-`join`: checks of one statement for many keys. `insert` and `delete`: one key a statement inside a
-transaction. `commit`: an INSERT in a transaction of its own.
-
-LEGEND
-            $ALONE $BUILD/table "./$LIBRARY" $BUILD 1e8
-        } | tee $RESULTS/table.md
+        page table.md 'Filter tables' table.c $ALONE $BUILD/table "./$LIBRARY" $BUILD 1e8
         ;;
     pages)
-        {
-            begin_page "Small commits and the size of pages" pages.py
-            echo
-            $ALONE "$PYTHON" $BENCH/pages.py $BUILD
-        } | tee $RESULTS/pages.md
-        ;;
-    generations)
-        {
-            begin_page "Generations" generations.py
-            echo
-            $ALONE "$PYTHON" $BENCH/generations.py "$LIBRARY" $BUILD 1e7
-        } | tee $RESULTS/generations.md
+        page pages.md 'Small commits and the size of pages' pages.py \
+            $ALONE "$PYTHON" $BENCH/pages.py "$LIBRARY" $BUILD
         ;;
     billion)
         need 'command time true' time
         rm -f $BUILD/billion.db*
-        {
-            begin_page '10^9 keys in one filter table' billion.sql \
-                'sh tests/bench/run.sh billion'
-            printf '\n```sql\n'
-            cat $BENCH/billion.sql
-            printf '```\n```text\n'
-            command time -f '%e s, %U + %S s of a processor, at most %M kB of memory' \
-                sqlite3 $BUILD/billion.db <$BENCH/billion.sql 2>&1
-            printf 'a file of %s bytes\n```\n' "$(wc -c <$BUILD/billion.db)"
-        } | tee $RESULTS/billion.md
+        page billion.md '10^9 keys in one filter table' billion.sql billion
         ;;
     figures)
-        "$PYTHON" $BENCH/figures.py $RESULTS
+        "$PYTHON" $BENCH/figures.py "$LIBRARY" $RESULTS
         ;;
     charts)
         need "command -v gnuplot" gnuplot-nox
-        (cd $RESULTS && gnuplot ../charts.gnuplot)
+        "$PYTHON" $BENCH/charts.py "$LIBRARY" $BUILD
+        (cd $BUILD && gnuplot ../../$BENCH/charts.gnuplot)
+        mv $BUILD/rate_by_fill.svg $BUILD/space.svg $RESULTS
         ;;
     *)
         echo "run.sh: no such part: $part" >&2

@@ -21,7 +21,7 @@ import scrapy
 import scrapy.core.scheduler
 import scrapy.dupefilters
 import scrapy.utils.test
-from report import table
+from report import print_table
 
 THEIRS = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
 FILTER = {**THEIRS, "DUPEFILTER_CLASS": "sqlite_bloom.scrapy.DupeFilter"}
@@ -79,13 +79,13 @@ def rows(ways, work, requests):
 
 def main(requests=1_000_000):
     heads = ["MB of memory", "MB in JOBDIR", "s to open again"]
-    print(f"\n## {requests:,} requests\n")
-    print("\n".join(table(["dupefilter", "us, new", "us, known", *heads], rows(
+    print(f"\n## {requests:,} requests")
+    print_table(["dupefilter", "us, new", "us, known", *heads], rows(
         {"fingerprints alone": NONE, "Scrapy's RFPDupeFilter": THEIRS,
-         "sqlite_bloom.scrapy.DupeFilter": FILTER}, "filter", requests))))
-    print(f"\n## A queue of {requests // 10:,} requests\n")
-    print("\n".join(table(["dupefilter and queue", "us, in", "us, out", *heads], rows(
-        {"Scrapy's": THEIRS, "sqlite_bloom.scrapy's": QUEUE}, "queue", requests // 10))))
+         "sqlite_bloom.scrapy.DupeFilter": FILTER}, "filter", requests))
+    print(f"\n## A queue of {requests // 10:,} requests")
+    print_table(["dupefilter and queue", "us, in", "us, out", *heads], rows(
+        {"Scrapy's": THEIRS, "sqlite_bloom.scrapy's": QUEUE}, "queue", requests // 10))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures the extension in SQL, against exact indexes.
 
-    sql_bench.py LIBRARY BUILD RESULTS
+    sql_bench.py LIBRARY BUILD
 
-writes sql-VERSION.md and sql-VERSION.csv into RESULTS, for the version of SQLite that apsw has:
+prints Markdown, of the SQLite that apsw has:
 
 - building a set of ten million URLs: bloom_agg with and without n, and as fuse and classic,
   against CREATE UNIQUE INDEX; and the sizes of filter and index;
@@ -27,7 +27,7 @@ import time
 
 import apsw
 
-from report import machine_state, open_database, table, url_of, write_csv, write_lines
+from report import open_database, print_table, url_of
 
 TURNS = 7
 SECONDS_ENOUGH = 20       # for one case; it runs at least once
@@ -77,10 +77,8 @@ class Bench:
                 if sql.startswith("CREATE UNIQUE INDEX"):
                     self.run("DROP INDEX exact")
         medians = {name: statistics.median(taken) for name, taken in times.items()}
-        self.sections += [(heading, name, rows, len(taken), medians[name],
-                           medians[name] / medians[cases[0][0]]) for name, taken in times.items()]
-        print(f"{heading}:", ", ".join(f"{name} {seconds:.3f} s"
-                                       for name, seconds in medians.items()), flush=True)
+        self.sections += [(heading, name, rows, medians[name], medians[name] / medians[cases[0][0]])
+                          for name in times]
         return results
 
     def make_tables(self):
@@ -155,39 +153,30 @@ class Bench:
             assert results["bloom_check, key=url"] <= 0.002 * scanned, results
             self.run("DROP TABLE url_list")
 
-    def report(self, results):
-        version, rows = apsw.sqlitelibversion(), []
-        for heading, name, count, _, seconds, ratio in self.sections:
+    def report(self):
+        rows = []
+        for heading, name, count, seconds, ratio in self.sections:
             if [f"**{heading}**", "", "", ""] not in rows:
                 rows.append([f"**{heading}**", "", "", ""])
             rows.append([f"`{name}`", f"{count:,}", f"{seconds / count * 1e9:,.0f}",
                          f"{ratio:.2f}"])
-        stem = pathlib.Path(results) / f"sql-{version}"
-        write_csv(f"{stem}.csv", ["section", "case", "rows", "turns", "seconds",
-                                  "ratio to the first"],
-                  [[*row, f"{seconds:.4f}", f"{ratio:.3f}"]
-                   for *row, seconds, ratio in self.sections])
-        write_lines(f"{stem}.md", [
-            f"# The extension in SQL, SQLite {version}", "",
-            "Made by `make bench`. What was measured and how: the comment of"
-            " `tests/bench/sql_bench.py`. Times are medians; a ratio is that to the first line of"
-            " its section: above 1 is slower.", "",
-            *machine_state([("SQLite", f"{version}, through apsw {apsw.apswversion()}")]), "",
-            "## All cases", "",
-            *table(["case", "rows", "ns per row", "ratio"], rows), "",
-            "## Bytes of filter (p = 1 %) and exact index", "",
-            *table(["URLs", "filter", "index", "index / filter"], [
-                [*map("{:,}".format, (KEYS, self.filter_bytes, self.index_bytes)),
-                 f"{self.index_bytes / self.filter_bytes:.1f}"]])])
+        print(f"- SQLite: {apsw.sqlitelibversion()}, through apsw {apsw.apswversion()}\n\n"
+              "Times are medians. A ratio is that to the first line of its section: above 1 is "
+              "slower.\n\n## All cases")
+        print_table(["case", "rows", "ns per row", "ratio"], rows)
+        print("\n## Bytes of filter (p = 1 %) and exact index")
+        print_table(["URLs", "filter", "index", "index / filter"], [
+            [*map("{:,}".format, (KEYS, self.filter_bytes, self.index_bytes)),
+             f"{self.index_bytes / self.filter_bytes:.1f}"]])
 
 
-def main(library, build, results):
+def main(library, build):
     bench = Bench(library, build)
     bench.make_tables()
     bench.build()
     bench.scan()
     bench.urls()
-    bench.report(results)
+    bench.report()
     bench.connection.close()
     bench.path.unlink()
 

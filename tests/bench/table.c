@@ -9,18 +9,17 @@
  * the merge command with a filter built by bloom_agg, so that 10^8 keys take a minute. Then, in
  * turn, each runs prepared statements, as does an exact index (a WITHOUT ROWID table, which is the
  * smallest and fastest there is): checks of absent keys, 200,000 of them in a join, and INSERTs and
- * DELETEs of 50,000 new keys, or a tenth of the table's. The legend of the page (run.sh) says which
- * are in a transaction of their own; that is with WAL and synchronous=NORMAL.
+ * DELETEs of 50,000 new keys, or a tenth of the table's. LEGEND says which are in a transaction of
+ * their own; that is with WAL and synchronous=NORMAL.
  *
  * Every table has a database and a connection of its own, whose page cache holds all of it.
  * "counting" has layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five
- * rounds, in ns; what making the key costs is taken off.
+ * rounds, in ns.
  */
 #include "keys.h"
 
 #include <sqlite3.h>
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -30,6 +29,11 @@ enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 50
 enum job { JOB_ALONE, JOB_CHECK, JOB_JOIN, JOB_INSERT, JOB_DELETE, JOB_COMMIT, JOBS };
 
 static const char *const JOB_NAMES[JOBS] = {"alone", "check", "join", "insert", "delete", "commit"};
+
+static const char LEGEND[] =
+    "`alone`: one check in a transaction of its own. `check`: the same inside one read transaction."
+    "\n`join`: checks of one statement for many keys. `insert` and `delete`: one key a statement "
+    "inside a\ntransaction. `commit`: an INSERT in a transaction of its own.";
 
 struct subject {
     const char *kind;
@@ -45,7 +49,6 @@ struct subject {
 #define CACHE_ALL "PRAGMA cache_size=-2000000"
 #define SETTINGS "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;" CACHE_ALL
 #define CHECKPOINT "PRAGMA wal_checkpoint(TRUNCATE);"
-#define INSERT "INSERT OR IGNORE INTO t(key) VALUES (?)"
 #define COUNT_TO "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
 
 static void fail(sqlite3 *database, const char *what) {
@@ -92,21 +95,15 @@ static uint64_t random_word(void) {
     return bench_mixed(next_random += BENCH_STEP);
 }
 
-/* Runs a statement once. Returns true if it returned or changed a row. */
-static bool step(sqlite3_stmt *statement) {
-    sqlite3 *database = sqlite3_db_handle(statement);
-    bool row = sqlite3_step(statement) == SQLITE_ROW || sqlite3_changes(database) > 0;
+/* Runs a statement once with a key of 17 characters, of which there is one for each word. */
+static void step_with_key(sqlite3_stmt *statement, uint64_t word) {
+    char key[17] = "k";
+    for (size_t i = 1; i < sizeof key; i++, word <<= 4)
+        key[i] = "0123456789abcdef"[word >> 60];
+    sqlite3_bind_text(statement, 1, key, sizeof key, SQLITE_STATIC);
+    sqlite3_step(statement);
     if (sqlite3_reset(statement) != SQLITE_OK)
-        fail(database, sqlite3_sql(statement));
-    return row;
-}
-
-/* Likewise with a key of 17 characters, of which there is one for each word. */
-static bool step_with_key(sqlite3_stmt *statement, uint64_t word) {
-    char key[32];
-    int length = snprintf(key, sizeof key, "k%016llx", (unsigned long long)word);
-    sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
-    return step(statement);
+        fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
 }
 
 /* ns for each run of a statement with random keys. */
@@ -117,13 +114,6 @@ static double measure(sqlite3_stmt *statement, int count) {
     return (now() - start) / count;
 }
 
-/* Removes the database of a connection, which stays open, with its statements, until the program
- * ends. */
-static void remove_database(sqlite3 *database, const char *path) {
-    run(database, "PRAGMA journal_mode=DELETE");
-    remove(path);
-}
-
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -132,23 +122,6 @@ static int compare(const void *a, const void *b) {
 static double median(double *times, size_t count) {
     qsort(times, count, sizeof *times, compare);
     return times[count / 2];
-}
-
-/* What making a key alone costs, so that it can be taken off. */
-static double key_cost(void) {
-    char key[32];
-    volatile int sum = 0;
-    double start = now();
-    for (int i = 0; i < CHECKS; i++)
-        sum += snprintf(key, sizeof key, "k%016llx", (unsigned long long)random_word());
-    (void)sum;
-    return (now() - start) / CHECKS;
-}
-
-/* All pages into the connection's cache, and the log into the file. */
-static void warm(sqlite3 *database, bool filter) {
-    run(database, filter ? CHECKPOINT "SELECT sum(length(data)) FROM t_data"
-                         : CHECKPOINT "SELECT sum(length(key)) FROM t");
 }
 
 /* How many keys a round inserts, at most: a tenth of those of a small table, which would not stay
@@ -181,14 +154,17 @@ static void make(struct subject *subject, const char *extension, const char *fol
                  "c ORDER BY key",
                  subject->keys);
     run(database, sql);
-    warm(database, subject->layout != NULL);
+    /* All pages into the connection's cache, and the log into the file. */
+    run(database, CHECKPOINT);
+    run(database, subject->layout != NULL ? "SELECT sum(length(data)) FROM t_data"
+                                          : "SELECT sum(length(key)) FROM t");
     snprintf(sql, sizeof sql,
              "CREATE TEMP TABLE absent AS " COUNT_TO
              "SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
              (double)CHECKS);
     run(database, sql);
     subject->check = prepare(database, "SELECT 1 FROM t WHERE key = ?");
-    subject->insert = prepare(database, INSERT);
+    subject->insert = prepare(database, "INSERT OR IGNORE INTO t(key) VALUES (?)");
     if (subject->layout == NULL || strcmp(subject->layout, "counting") == 0)
         subject->take_out = prepare(database, "DELETE FROM t WHERE key = ?");
     subject->join =
@@ -196,13 +172,13 @@ static void make(struct subject *subject, const char *extension, const char *fol
                           "t.key = absent.key)");
 }
 
-static void measure_all(struct subject *subject, int round, double making) {
+static void measure_all(struct subject *subject, int round) {
     sqlite3 *database = subject->database;
     int inserts = at_most_tenth(subject, INSERTS), commits = at_most_tenth(subject, COMMITS);
     measure(subject->check, ALONE); /* its pages into the processor's caches */
-    subject->times[JOB_ALONE][round] = measure(subject->check, ALONE) - making;
+    subject->times[JOB_ALONE][round] = measure(subject->check, ALONE);
     run(database, "BEGIN");
-    subject->times[JOB_CHECK][round] = measure(subject->check, CHECKS) - making;
+    subject->times[JOB_CHECK][round] = measure(subject->check, CHECKS);
     double start = now();
     if (sqlite3_step(subject->join) != SQLITE_ROW ||
         sqlite3_column_int(subject->join, 0) < CHECKS * 98 / 100)
@@ -210,13 +186,13 @@ static void measure_all(struct subject *subject, int round, double making) {
     sqlite3_reset(subject->join);
     subject->times[JOB_JOIN][round] = (now() - start) / CHECKS;
     uint64_t first_key = next_random;
-    subject->times[JOB_INSERT][round] = measure(subject->insert, inserts) - making;
+    subject->times[JOB_INSERT][round] = measure(subject->insert, inserts);
     if (subject->take_out != NULL) {
         next_random = first_key;
-        subject->times[JOB_DELETE][round] = measure(subject->take_out, inserts) - making;
+        subject->times[JOB_DELETE][round] = measure(subject->take_out, inserts);
     }
     run(database, "COMMIT;" CHECKPOINT);
-    subject->times[JOB_COMMIT][round] = measure(subject->insert, commits) - making;
+    subject->times[JOB_COMMIT][round] = measure(subject->insert, commits);
     run(database, CHECKPOINT);
 }
 
@@ -240,13 +216,12 @@ int main(int count, char **arguments) {
         }
     for (int i = 0; i < subject_count; i++)
         make(&subjects[i], arguments[1], arguments[2]);
-    double making = key_cost();
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < subject_count; i++)
-            measure_all(&subjects[i], round, making);
-    printf("SQLite %s; ns, medians of %d rounds; ratios to the first line of each kind in "
+            measure_all(&subjects[i], round);
+    printf("\n%s\n\nSQLite %s; ns, medians of %d rounds; ratios to the first line of each kind in "
            "brackets\n\n| table | keys |",
-           sqlite3_libversion(), ROUNDS);
+           LEGEND, sqlite3_libversion(), ROUNDS);
     for (int job = 0; job < JOBS; job++)
         printf(" %s |", JOB_NAMES[job]);
     printf("\n|---|---:|---:|---:|---:|---:|---:|---:|\n");
@@ -264,7 +239,9 @@ int main(int count, char **arguments) {
         }
         printf("\n");
     }
-    for (int i = 0; i < subject_count; i++)
-        remove_database(subjects[i].database, subjects[i].path);
+    for (int i = 0; i < subject_count; i++) {
+        run(subjects[i].database, "PRAGMA journal_mode=DELETE");
+        remove(subjects[i].path);
+    }
     return 0;
 }

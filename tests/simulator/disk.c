@@ -1,11 +1,20 @@
-/* The disk: see disk.h. A file is an array of bytes that never moves. */
-#include "disk.h"
-
+/* The disk of the simulated world: files in memory behind a VFS of SQLite, so that all that a file
+ * system does follows from the seed, and is fast.
+ *
+ * Failures. The call of a kind that a countdown reaches fails once, or from then on, as a row of
+ * the table FAILURES says.
+ *
+ * Crashes. At the call that a countdown reaches, the disk keeps an image of what a crash at that
+ * moment leaves, and the world goes on. disk_crash makes the image the content of the disk. When
+ * the process is killed, all that was written is there. When the power goes, a file has what was
+ * synced, and any of the sectors that were written since. Files are created and deleted for good at
+ * once. What else hardware does is left out: the extension calls no file system, and SQLite has
+ * tests of its own for that.
+ */
 #include "simulator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     INODES = 48,
@@ -15,15 +24,16 @@ enum {
     REGIONS = 64  /* of shared memory */
 };
 
+struct bytes {
+    unsigned char *at; /* NULL: there are none */
+    sqlite3_int64 size;
+};
+
 struct inode {
     char path[PATH_SIZE]; /* empty: a temporary file */
     bool used, linked;    /* linked: it has its name */
-    unsigned char *bytes; /* zeros beyond the size */
-    unsigned char *synced;
-    sqlite3_int64 size, synced_size;
-    sqlite3_int64 highest; /* beyond it both are zeros */
-    unsigned char *image;  /* that a crash leaves; NULL: no file */
-    sqlite3_int64 image_size;
+    struct bytes now, synced;
+    struct bytes image; /* that a crash leaves */
     struct handle *handles;
     void *regions[REGIONS];
 };
@@ -111,14 +121,27 @@ static struct inode *inode_at(const char *path) {
     return NULL;
 }
 
-/* The memory of a file without a name is kept for the next one, unless a crash may bring the file
- * back. */
+static void clear(struct bytes *bytes) {
+    free(bytes->at);
+    *bytes = (struct bytes){NULL, 0};
+}
+
+/* What comes to be is zeros. */
+static void resize(struct bytes *bytes, sqlite3_int64 size) {
+    bytes->at = realloc(bytes->at, (size_t)size + 1);
+    expect(bytes->at != NULL, "no memory");
+    if (size > bytes->size)
+        memset(bytes->at + bytes->size, 0, (size_t)(size - bytes->size));
+    bytes->size = size;
+}
+
+/* A file without a name goes, unless a crash may bring it back. */
 static void inode_let_go(struct inode *inode) {
-    if (inode->linked || inode->handles != NULL || inode->image != NULL)
+    if (inode->linked || inode->handles != NULL || inode->image.at != NULL)
         return;
-    memset(inode->bytes, 0, (size_t)inode->highest);
-    memset(inode->synced, 0, (size_t)inode->highest);
-    *inode = (struct inode){.bytes = inode->bytes, .synced = inode->synced};
+    clear(&inode->now);
+    clear(&inode->synced);
+    inode->used = false;
 }
 
 static struct inode *inode_create(const char *path) {
@@ -126,36 +149,23 @@ static struct inode *inode_create(const char *path) {
     while (inode < inodes + INODES && inode->used)
         inode++;
     expect(inode < inodes + INODES, "the disk has no room for %s", path);
-    if (inode->bytes == NULL) {
-        inode->bytes = calloc(1, SIZE_MOST); /* what is not written takes no memory */
-        inode->synced = calloc(1, SIZE_MOST);
-        expect(inode->bytes != NULL && inode->synced != NULL, "no memory");
-    }
     snprintf(inode->path, sizeof inode->path, "%s", path);
     inode->used = true;
     inode->linked = path[0] != '\0';
+    resize(&inode->now, 0);
     return inode;
 }
 
 static void inode_write(struct inode *inode, const void *bytes, sqlite3_int64 count,
                         sqlite3_int64 offset) {
-    memcpy(inode->bytes + offset, bytes, (size_t)count);
-    if (offset + count > inode->size)
-        inode->size = offset + count;
-    if (inode->size > inode->highest)
-        inode->highest = inode->size;
-}
-
-static void inode_truncate(struct inode *inode, sqlite3_int64 size) {
-    if (size >= inode->size)
-        return;
-    memset(inode->bytes + size, 0, (size_t)(inode->size - size));
-    inode->size = size;
+    if (offset + count > inode->now.size)
+        resize(&inode->now, offset + count);
+    memcpy(inode->now.at + offset, bytes, (size_t)count);
 }
 
 static void inode_sync(struct inode *inode) {
-    memcpy(inode->synced, inode->bytes, (size_t)inode->highest);
-    inode->synced_size = inode->size;
+    resize(&inode->synced, inode->now.size);
+    memcpy(inode->synced.at, inode->now.at, (size_t)inode->now.size);
 }
 
 /* ---- Crashes ---- */
@@ -166,13 +176,13 @@ static bool disk_flips_coin(void) {
 
 static void inode_crash(struct inode *inode) {
     const bool power = crash_kind == CRASH_POWER;
-    inode->image_size = power && disk_flips_coin() ? inode->synced_size : inode->size;
-    inode->image = calloc((size_t)inode->image_size + 1, 1);
-    expect(inode->image != NULL, "no memory");
-    for (sqlite3_int64 at = 0; at < inode->image_size; at += SECTOR) {
-        const sqlite3_int64 left = inode->image_size - at;
-        memcpy(inode->image + at, (power && disk_flips_coin() ? inode->synced : inode->bytes) + at,
-               (size_t)(left < SECTOR ? left : SECTOR));
+    resize(&inode->image, power && disk_flips_coin() ? inode->synced.size : inode->now.size);
+    for (sqlite3_int64 at = 0; at < inode->image.size; at += SECTOR) {
+        const struct bytes *from = power && disk_flips_coin() ? &inode->synced : &inode->now;
+        const sqlite3_int64 end = from->size < inode->image.size ? from->size : inode->image.size;
+        if (at < end)
+            memcpy(inode->image.at + at, from->at + at,
+                   (size_t)(end - at < SECTOR ? end - at : SECTOR));
     }
 }
 
@@ -205,12 +215,10 @@ void disk_crash(void) {
         if (!inode->used)
             continue;
         expect(inode->handles == NULL, "%s is open at a crash", inode->path);
-        inode->linked = inode->image != NULL;
-        inode_truncate(inode, 0);
-        if (inode->linked)
-            inode_write(inode, inode->image, inode->image_size, 0);
-        free(inode->image);
-        inode->image = NULL;
+        inode->linked = inode->image.at != NULL;
+        clear(&inode->now);
+        inode->now = inode->image;
+        inode->image = (struct bytes){NULL, 0};
         inode_let_go(inode);
     }
     watching = has_image = false;
@@ -240,9 +248,10 @@ static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 o
     const struct inode *inode = handle_of(file)->inode;
     if (fails(READ))
         return failing->code;
-    const sqlite3_int64 there = inode->size > offset ? inode->size - offset : 0;
+    const sqlite3_int64 there = inode->now.size > offset ? inode->now.size - offset : 0;
     const size_t got = there < count ? (size_t)there : (size_t)count;
-    memcpy(bytes, inode->bytes + offset, got);
+    if (got > 0)
+        memcpy(bytes, inode->now.at + offset, got);
     memset((char *)bytes + got, 0, (size_t)count - got);
     return got < (size_t)count ? SQLITE_IOERR_SHORT_READ : SQLITE_OK;
 }
@@ -267,7 +276,8 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
         take_image();
     if (fails(TRUNCATE))
         return failing->code;
-    inode_truncate(handle_of(file)->inode, size);
+    if (size < handle_of(file)->inode->now.size)
+        resize(&handle_of(file)->inode->now, size);
     return SQLITE_OK;
 }
 
@@ -285,7 +295,7 @@ static int file_sync(sqlite3_file *file, int flags) {
 static int file_size(sqlite3_file *file, sqlite3_int64 *size) {
     if (fails(FILE_SIZE))
         return failing->code;
-    *size = handle_of(file)->inode->size;
+    *size = handle_of(file)->inode->now.size;
     return SQLITE_OK;
 }
 
@@ -332,11 +342,6 @@ static int file_reserved_lock(sqlite3_file *file, int *locked) {
 static int file_control(sqlite3_file *file, int operation, void *argument) {
     (void)file, (void)operation, (void)argument;
     return SQLITE_NOTFOUND;
-}
-
-static int file_sector_size(sqlite3_file *file) {
-    (void)file;
-    return SECTOR;
 }
 
 static int file_characteristics(sqlite3_file *file) {
@@ -413,7 +418,6 @@ static const sqlite3_io_methods METHODS = {
     .xUnlock = file_unlock,
     .xCheckReservedLock = file_reserved_lock,
     .xFileControl = file_control,
-    .xSectorSize = file_sector_size,
     .xDeviceCharacteristics = file_characteristics,
     .xShmMap = file_shm_map,
     .xShmLock = file_shm_lock,
@@ -448,8 +452,8 @@ static int disk_open(sqlite3_vfs *disk, const char *path, sqlite3_file *base, in
  * over its beginning. So it never fails to be deleted here, and no journal is truncated instead. */
 static bool names_super_journal(const struct inode *inode) {
     static const unsigned char END[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
-    const sqlite3_int64 before = inode->size - (sqlite3_int64)sizeof END;
-    return before > 0 && memcmp(inode->bytes + before, END, sizeof END) == 0;
+    const sqlite3_int64 before = inode->now.size - (sqlite3_int64)sizeof END;
+    return before > 0 && memcmp(inode->now.at + before, END, sizeof END) == 0;
 }
 
 static int disk_delete(sqlite3_vfs *disk, const char *path, int with_names) {
@@ -527,8 +531,7 @@ void disk_format(uint64_t seed) {
     watching = false;
     for (struct inode *inode = inodes; inode < inodes + INODES; inode++)
         if (inode->used) {
-            free(inode->image);
-            inode->image = NULL;
+            clear(&inode->image);
             inode->linked = false;
             inode_let_go(inode);
         }

@@ -4,13 +4,12 @@
 #include "simulator.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#define SALTING "salt='000102030405060708090a0b0c0d0e0f'"
+#define SALTING ", salt='000102030405060708090a0b0c0d0e0f'"
 
 const struct key_type_properties TYPES[KEY_TYPES] = {
-    [AS_IT_IS] = {NULL, 0, {.salted = false}},
-    [TEXTS] = {"key=TEXT", 2, {.salted = false}},
+    [AS_IT_IS] = {"", 0, {.salted = false}},
+    [TEXTS] = {", key=TEXT", 2, {.salted = false}},
     [SALTED] = {SALTING,
                 0,
                 {.salted = true,
@@ -20,7 +19,7 @@ const struct key_type_properties TYPES[KEY_TYPES] = {
 unsigned keys_count(const struct keys *keys) {
     unsigned count = 0;
     for (unsigned key = 0; key < UNIVERSE; key++)
-        count += keys_have(keys, key);
+        count += keys->have[key];
     return count;
 }
 
@@ -46,26 +45,21 @@ void bind_list(sqlite3_stmt *statement, const unsigned *keys, unsigned count) {
 void bind_keys(sqlite3_stmt *statement, const struct keys *keys) {
     unsigned list[UNIVERSE], count = 0;
     for (unsigned key = 0; key < UNIVERSE; key++)
-        if (keys_have(keys, key))
+        if (keys->have[key])
             list[count++] = key;
     bind_list(statement, list, count);
 }
 
 const uint64_t *words_of(enum key_type type, unsigned key) {
-    static uint64_t words[KEY_TYPES][UNIVERSE][2];
-    static bool known[KEY_TYPES][UNIVERSE];
-    uint64_t *result = words[type][key];
+    static uint64_t result[2];
     const struct bloom_keying *keying = &TYPES[type].keying;
     const struct bloom_hashing *hashing =
         keying->salted ? &bloom_hashing_siphash : &bloom_hashing_murmur3;
     char text[KEY_TEXT_SIZE];
-    if (known[type][key])
-        return result;
     if (key % 2 == 0 && type != TEXTS)
         hashing->integer(keying->salt, key, result);
     else
         hashing->bytes(keying->salt, text,
                        (size_t)snprintf(text, sizeof text, key % 2 ? "k%u" : "%u", key), result);
-    known[type][key] = true;
     return result;
 }

@@ -1,9 +1,7 @@
 /* Compares what tables say with the rows of their shadow tables. */
-#include "disk.h"
 #include "simulator.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { SINGLY = 2, TOGETHER = 8 }; /* keys queried by a statement each, and by one */
 
@@ -17,79 +15,62 @@ struct answers {
     bool has_info, queried_filter;
 };
 
-/* The end of a statement with questions. False when a lock was in the way. Of all questions only
- * that for a filter may be refused. */
-static bool ended(struct connection *connection, unsigned schema, int code,
-                  enum statement statement) {
+static const char CHECK[] = "SELECT key FROM %s.%s WHERE key = ?1",
+                  CHECK_MANY[] = "SELECT e.key FROM json_each(?1) AS e CROSS JOIN %s.%s AS t "
+                                 "ON t.key = e.value",
+                  INFO[] = "SELECT json_extract(info, '$.chunks'), "
+                           "(SELECT sum(json_extract(value, '$.keys')) "
+                           "FROM json_each(info, '$.layers')) FROM %s.%s",
+                  FILTER[] = "SELECT filter FROM %s.%s";
+
+/* Runs a statement that asks, CHECK and CHECK_MANY for the keys from one to before another.
+ * Outside of a transaction it takes and gives back a lock. False when a lock was in the way. Only
+ * FILTER may be refused. */
+static bool ask(struct connection *connection, unsigned schema, unsigned name, const char *which,
+                unsigned first, unsigned end, struct answers *answers) {
+    int code;
+    sqlite3_stmt *statement = statement_of(connection, schema, name, which, &code);
+    if (which == CHECK && statement != NULL)
+        bind_key(statement, answers->keys[first]);
+    if (which == CHECK_MANY && statement != NULL)
+        bind_list(statement, answers->keys + first, end - first);
+    for (unsigned i = first; i < end; i++)
+        answers->found[i] = false;
+    while (statement != NULL && sqlite3_step(statement) == SQLITE_ROW) {
+        if (which == CHECK) {
+            answers->found[first] = true;
+        } else if (which == CHECK_MANY) {
+            answers->found[first + (unsigned)sqlite3_column_int(statement, 0)] = true;
+        } else if (which == INFO) {
+            answers->has_info = true;
+            answers->chunks = sqlite3_column_int64(statement, 0);
+            answers->counted = sqlite3_column_int64(statement, 1);
+        } else {
+            answers->filter_bytes = (size_t)sqlite3_column_bytes(statement, 0);
+            answers->filter = malloc(answers->filter_bytes);
+            expect(answers->filter != NULL, "no memory");
+            memcpy(answers->filter, sqlite3_column_blob(statement, 0), answers->filter_bytes);
+        }
+    }
+    if (statement != NULL)
+        code = sqlite3_reset(statement);
+    answers->queried_filter |= which == FILTER;
     code = really(connection, code);
     if (is_busy(code)) {
         refused(connection, schema);
         return false;
     }
-    expect(code == SQLITE_OK || (statement == FILTER && code == SQLITE_ERROR), "%s: result %d (%s)",
+    expect(code == SQLITE_OK || (which == FILTER && code == SQLITE_ERROR), "%s: result %d (%s)",
            connection->name, code, last_error);
     return true;
-}
-
-/* Keys from one to before another. Outside of a transaction a statement takes and gives back a
- * lock. */
-static bool ask(struct connection *connection, unsigned schema, unsigned name, unsigned first,
-                unsigned end, struct answers *answers) {
-    const enum statement which = end - first > 1 ? CHECK_MANY : CHECK;
-    int code;
-    sqlite3_stmt *statement = statement_of(connection, schema, name, which, &code);
-    if (statement != NULL) {
-        if (which == CHECK)
-            bind_key(statement, answers->keys[first]);
-        else
-            bind_list(statement, answers->keys + first, end - first);
-        for (unsigned i = first; i < end; i++)
-            answers->found[i] = false;
-        while (sqlite3_step(statement) == SQLITE_ROW) {
-            const int place = which == CHECK ? 0 : sqlite3_column_int(statement, 0);
-            answers->found[first + (unsigned)place] = true;
-        }
-        code = sqlite3_reset(statement);
-    }
-    return ended(connection, schema, code, which);
 }
 
 static bool ask_keys(struct connection *connection, unsigned schema, unsigned name,
                      struct answers *answers) {
     for (unsigned i = 0; i < SINGLY; i++)
-        if (!ask(connection, schema, name, i, i + 1, answers))
+        if (!ask(connection, schema, name, CHECK, i, i + 1, answers))
             return false;
-    return ask(connection, schema, name, SINGLY, answers->count, answers);
-}
-
-static bool ask_info(struct connection *connection, unsigned schema, unsigned name,
-                     struct answers *answers) {
-    int code;
-    sqlite3_stmt *statement = statement_of(connection, schema, name, INFO, &code);
-    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW) {
-        answers->has_info = true;
-        answers->chunks = sqlite3_column_int64(statement, 0);
-        answers->counted = sqlite3_column_int64(statement, 1);
-    }
-    if (statement != NULL)
-        code = sqlite3_reset(statement);
-    return ended(connection, schema, code, INFO);
-}
-
-static bool ask_filter(struct connection *connection, unsigned schema, unsigned name,
-                       struct answers *answers) {
-    int code;
-    sqlite3_stmt *statement = statement_of(connection, schema, name, FILTER, &code);
-    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW) {
-        answers->filter_bytes = (size_t)sqlite3_column_bytes(statement, 0);
-        answers->filter = malloc(answers->filter_bytes);
-        expect(answers->filter != NULL, "no memory");
-        memcpy(answers->filter, sqlite3_column_blob(statement, 0), answers->filter_bytes);
-    }
-    if (statement != NULL)
-        code = sqlite3_reset(statement);
-    answers->queried_filter = true;
-    return ended(connection, schema, code, FILTER);
+    return ask(connection, schema, name, CHECK_MANY, SINGLY, answers->count, answers);
 }
 
 /* All of it changes nothing: no row, no last_insert_rowid(). */
@@ -102,8 +83,8 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
     sqlite3_set_last_insert_rowid(database, rowid);
     const bool queried =
         (info_first || ask_keys(connection, schema, name, answers)) &&
-        ((!thorough && random_once_in(2)) || ask_info(connection, schema, name, answers)) &&
-        (!random_once_in(6) || ask_filter(connection, schema, name, answers)) &&
+        ((!thorough && random_once_in(2)) || ask(connection, schema, name, INFO, 0, 0, answers)) &&
+        (!random_once_in(6) || ask(connection, schema, name, FILTER, 0, 0, answers)) &&
         (!info_first || ask_keys(connection, schema, name, answers));
     expect(sqlite3_changes(database) == changes && sqlite3_total_changes(database) == total &&
                sqlite3_last_insert_rowid(database) == rowid,
@@ -113,18 +94,12 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
 
 /* A table has a filter when no generation but one, and of that only the first layer, has rows. */
 static const struct raw_layer *layer_of_filter(const struct raw *raw) {
-    const struct raw_layer *holder = &raw->generations[0].layers[0];
+    const struct raw_layer *holder = raw->layers;
     unsigned holders = 0;
-    for (unsigned age = 0; age < AGES_MOST; age++)
-        for (unsigned i = 0; i < raw->generations[age].layer_count; i++) {
-            const struct raw_layer *layer = &raw->generations[age].layers[i];
-            bool has_rows = false;
-            for (uint64_t c = 0; c < layer->form.chunks; c++)
-                has_rows = has_rows || layer->chunks[c].exists;
-            if (has_rows) {
-                holder = i == 0 ? layer : NULL;
-                holders++;
-            }
+    for (unsigned i = 0; i < AGES_MOST * LAYERS_MOST; i++)
+        if (has_rows(&raw->layers[i])) {
+            holder = i % LAYERS_MOST == 0 ? &raw->layers[i] : NULL;
+            holders++;
         }
     return holders <= 1 ? holder : NULL;
 }
@@ -164,7 +139,7 @@ static void compare(const struct raw *raw, const struct answers *answers, const 
 static unsigned key_to_ask(const struct table *table, unsigned number) {
     const unsigned key = random_below(UNIVERSE);
     for (unsigned i = 0; number % 2 == 0 && i < UNIVERSE; i++)
-        if (keys_have(&table->added, (key + i) % UNIVERSE))
+        if (table->added.have[(key + i) % UNIVERSE])
             return (key + i) % UNIVERSE;
     return key;
 }
@@ -203,7 +178,7 @@ void look_from_outside(const struct file *file) {
     sqlite3_stmt *statement;
     copy.shared = false;
     connection_open(&outside, "a new connection", &copy);
-    sqlite3_exec(outside.database, "BEGIN", NULL, NULL, NULL);
+    exec(outside.database, "BEGIN");
     model_begin(&outside, false);
     for (unsigned slot = 0; slot < SLOTS && outside.in_transaction; slot++)
         look(&outside, 0, slot, true);

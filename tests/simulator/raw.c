@@ -8,9 +8,14 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { CHUNK_BITS = 40, SLOT_LAYERS = 64, HEAD_BYTES = 16, ROW_0_BYTES = 64 };
+enum {
+    CHUNK_BITS = 40,
+    SLOT_LAYERS = 64,
+    HEAD_BYTES = 16,
+    ROW_0_BYTES = 64,
+    LAYERS = AGES_MOST * LAYERS_MOST
+};
 
 /* ---- Layers ---- */
 
@@ -30,17 +35,18 @@ static void *allocate(size_t count, size_t size) {
 
 /* The layer of a generation; those before it come to be, too, of zeros. */
 static struct raw_layer *layer_at(struct raw *raw, unsigned age, unsigned index) {
-    struct raw_generation *generation = &raw->generations[age];
+    struct raw_layer *first = raw->layers + age * LAYERS_MOST;
     char problem[BLOOM_PROBLEM_SIZE];
     expect(index < LAYERS_MOST, "layer %u", index);
-    for (; generation->layer_count <= index; generation->layer_count++) {
-        struct raw_layer *layer = &generation->layers[generation->layer_count];
-        expect(bloom_growth_layer(&raw->growth, generation->layer_count, &layer->form, problem),
-               "no layer: %s", problem);
-        layer->blocks = allocate(layer_bytes(layer), 1);
-        layer->chunks = allocate((size_t)layer->form.chunks, sizeof *layer->chunks);
-    }
-    return &generation->layers[index];
+    for (struct raw_layer *layer = first; layer <= first + index; layer++)
+        if (layer->blocks == NULL) {
+            expect(bloom_growth_layer(&raw->options.growth, (unsigned)(layer - first), &layer->form,
+                                      problem),
+                   "no layer: %s", problem);
+            layer->blocks = allocate(layer_bytes(layer), 1);
+            layer->chunks = allocate((size_t)layer->form.chunks, sizeof *layer->chunks);
+        }
+    return first + index;
 }
 
 static struct raw_chunk *chunk_of(const struct raw_layer *layer, const uint64_t *words) {
@@ -64,30 +70,35 @@ static bool is_full(const struct raw_layer *layer, const struct raw_chunk *chunk
                                chunk->keys, chunk->ones);
 }
 
-static void clear_generation(struct raw_generation *generation) {
-    for (unsigned i = 0; i < generation->layer_count; i++) {
-        free(generation->layers[i].blocks);
-        free(generation->layers[i].chunks);
+static void clear_layers(struct raw_layer *layers, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        free(layers[i].blocks);
+        free(layers[i].chunks);
     }
-    generation->layer_count = 0;
+    memset(layers, 0, count * sizeof *layers);
 }
 
 void raw_clear(struct raw *raw) {
-    for (unsigned age = 0; age < AGES_MOST; age++)
-        clear_generation(&raw->generations[age]);
+    clear_layers(raw->layers, LAYERS);
 }
 
 void raw_copy(struct raw *copy, const struct raw *raw) {
     *copy = *raw;
-    for (unsigned age = 0; age < AGES_MOST; age++)
-        copy->generations[age].layer_count = 0;
-    for (unsigned age = 0; age < AGES_MOST; age++)
-        for (unsigned i = 0; i < raw->generations[age].layer_count; i++) {
-            const struct raw_layer *from = &raw->generations[age].layers[i];
-            const struct raw_layer *to = layer_at(copy, age, i);
+    memset(copy->layers, 0, sizeof copy->layers);
+    for (unsigned i = 0; i < LAYERS; i++)
+        if (raw->layers[i].blocks != NULL) {
+            const struct raw_layer *from = &raw->layers[i];
+            const struct raw_layer *to = layer_at(copy, i / LAYERS_MOST, i % LAYERS_MOST);
             memcpy(to->blocks, from->blocks, layer_bytes(from));
             memcpy(to->chunks, from->chunks, (size_t)from->form.chunks * sizeof *from->chunks);
         }
+}
+
+bool has_rows(const struct raw_layer *layer) {
+    bool has = false;
+    for (uint64_t c = 0; c < layer->form.chunks; c++)
+        has = has || layer->chunks[c].exists;
+    return has;
 }
 
 /* ---- Reading ---- */
@@ -103,10 +114,9 @@ static const struct bloom_connection *state_of(sqlite3 *database, const char *sc
                                                const char *name) {
     struct bloom_connection *connection = bloom_connection_open(database);
     sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf("SELECT 1 FROM %s.%s WHERE key = 1", schema, name);
-    sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    sqlite3_prepare_v2(database, sql_of("SELECT 1 FROM %s.%s WHERE key = 1", schema, name), -1,
+                       &statement, NULL);
     sqlite3_finalize(statement);
-    sqlite3_free(sql);
     expect(connection != NULL, "no memory for a connection");
     bloom_connection_close(connection);
     return connection;
@@ -119,15 +129,12 @@ static bool is_of(const struct bloom_span *span, const char *schema, const char 
 
 void write_drafts(const struct connection *connection) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++)
-        for (unsigned name = 0; connection->links[schema].file != NULL && name < NAMES; name++) {
-            struct bloom_span *span =
-                state_of(connection->database, SCHEMA[schema], NAME[name])->tables;
-            while (span != NULL && !is_of(span, SCHEMA[schema], NAME[name]))
-                span = span->next;
-            for (; span != NULL; span = span->next)
+        for (unsigned name = 0; connection->links[schema].file != NULL && name < NAMES; name++)
+            for (struct bloom_span *span =
+                     state_of(connection->database, SCHEMA[schema], NAME[name])->tables;
+                 span != NULL; span = span->next)
                 if (is_of(span, SCHEMA[schema], NAME[name]))
                     bloom_span_write(span);
-        }
 }
 
 void forget_detached(sqlite3 *database) {
@@ -177,49 +184,42 @@ static const void *row_that_counts(const struct bloom_span *span, const char *sc
 
 /* What CREATE has written; only the newest generation and the number of the period change. */
 static void read_row_0(struct raw *raw, const uint8_t *bytes) {
-    const struct options *options = &raw->options;
-    const struct key_type_properties *type = &TYPES[options->key];
+    struct bloom_growth *growth = &raw->options.growth;
     uint8_t expected[ROW_0_BYTES] = {0x89, 'B', 'L', 'T', 1};
     uint64_t rate;
-    expected[5] = options->counts ? 4 : 1;
-    expected[6] = type->keying.salted ? 10 : 1;
-    expected[8] = type->affinity;
-    expected[9] = (uint8_t)options->mode;
-    expected[10] = (uint8_t)options->ages;
-    memcpy(expected + 12, bytes + 12, 4);
-    bloom_store64(expected + 16, options->capacity);
-    memcpy(&rate, &options->rate, sizeof rate);
-    bloom_store64(expected + 24, rate);
-    bloom_store64(expected + 32, type->keying.salt[0]);
-    bloom_store64(expected + 40, type->keying.salt[1]);
+    growth->chunk_blocks = bloom_load32(bytes + 12);
     raw->newest = bloom_load32(bytes + 48);
     raw->period = (int64_t)bloom_load64(bytes + 52);
     raw->has_period = bytes[60] != 0;
+    expected[5] = growth->layout == &bloom_layout_counting ? 4 : 1;
+    expected[6] = growth->keying.salted ? 10 : 1;
+    expected[8] = TYPES[raw->options.key].affinity;
+    expected[9] = (uint8_t)growth->mode;
+    expected[10] = (uint8_t)growth->generations;
+    bloom_store32(expected + 12, growth->chunk_blocks);
+    bloom_store64(expected + 16, growth->capacity);
+    memcpy(&rate, &growth->rate, sizeof rate);
+    bloom_store64(expected + 24, rate);
+    bloom_store64(expected + 32, growth->keying.salt[0]);
+    bloom_store64(expected + 40, growth->keying.salt[1]);
     bloom_store32(expected + 48, (uint32_t)raw->newest);
     bloom_store64(expected + 52, raw->has_period ? (uint64_t)raw->period : 0);
     expected[60] = raw->has_period;
     expect(memcmp(bytes, expected, sizeof expected) == 0, "row 0 is not what the options are");
-    expect(options->ages > 1 || (raw->newest == 0 && !raw->has_period), "a second generation");
-    raw->growth = (struct bloom_growth){.layout = options->counts ? &bloom_layout_counting
-                                                                  : &bloom_layout_blocked,
-                                        .keying = type->keying,
-                                        .capacity = options->capacity,
-                                        .rate = options->rate,
-                                        .generations = options->ages,
-                                        .chunk_blocks = bloom_load32(bytes + 12),
-                                        .mode = options->mode};
-    for (unsigned age = 0; age < options->ages && age <= raw->newest; age++)
+    expect(growth->generations > 1 || (raw->newest == 0 && !raw->has_period),
+           "a second generation");
+    for (unsigned age = 0; age < growth->generations && age <= raw->newest; age++)
         layer_at(raw, age, 0);
 }
 
 /* Each row must be one that the extension writes: nobody else leaves damaged ones. */
 static void read_chunk(struct raw *raw, sqlite3_int64 id, const uint8_t *bytes, size_t length) {
-    const uint64_t slot = (uint64_t)id >> CHUNK_BITS, ages = raw->options.ages;
+    const uint64_t slot = (uint64_t)id >> CHUNK_BITS, ages = raw->options.growth.generations;
     const uint64_t number = ((uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1)) - 1;
     const unsigned index = (unsigned)(slot % SLOT_LAYERS);
     const uint64_t age = (raw->newest % ages + ages - slot / SLOT_LAYERS % ages) % ages;
     expect(id > 0 && slot / SLOT_LAYERS < ages && age <= raw->newest &&
-               (index == 0 || raw->options.mode == BLOOM_GROWTH_ON),
+               (index == 0 || raw->options.growth.mode == BLOOM_GROWTH_ON),
            "row %lld is of no layer", (long long)id);
     const struct raw_layer *layer = layer_at(raw, (unsigned)age, index);
     expect(number < layer->form.chunks, "row %lld is of no chunk", (long long)id);
@@ -260,7 +260,8 @@ bool raw_read(struct connection *connection, unsigned schema, unsigned slot, str
     const struct table *table = &view(connection, schema)->tables[slot];
     int code;
     *raw = (struct raw){.options = table->options};
-    sqlite3_stmt *statement = statement_of(connection, schema, table->name, ROWS, &code);
+    sqlite3_stmt *statement = statement_of(connection, schema, table->name,
+                                           "SELECT id, data FROM %s.%s_data ORDER BY id", &code);
     if (code == SQLITE_OK)
         code = read_rows(raw, statement,
                          state_of(connection->database, SCHEMA[schema], NAME[table->name]),
@@ -271,7 +272,7 @@ bool raw_read(struct connection *connection, unsigned schema, unsigned slot, str
         refused(connection, schema);
         return false;
     }
-    expect(code == SQLITE_OK && raw->growth.layout != NULL,
+    expect(code == SQLITE_OK && raw->options.growth.chunk_blocks > 0,
            "%s: the shadow table of %s.%s cannot be read: %s", connection->name, SCHEMA[schema],
            NAME[table->name], sqlite3_errmsg(connection->database));
     connection->links[schema].sure = connection->in_transaction;
@@ -295,10 +296,9 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned slot, str
 /* Follows the path in one generation. *index is the layer where the key is found, or the first one
  * whose chunk is not closed. */
 static bool follow(const struct raw *raw, unsigned age, unsigned key, unsigned *index) {
-    const struct raw_generation *generation = &raw->generations[age];
     const uint64_t *words = words_of(raw->options.key, key);
-    for (*index = 0; *index < generation->layer_count; ++*index) {
-        const struct raw_layer *layer = &generation->layers[*index];
+    const struct raw_layer *layer = raw->layers + age * LAYERS_MOST;
+    for (*index = 0; *index < LAYERS_MOST && layer->blocks != NULL; ++*index, layer++) {
         const struct raw_chunk *chunk = chunk_of(layer, words);
         if (chunk->exists &&
             blocks_of(layer)->check(&layer->form.shape, block_of(layer, words), words))
@@ -311,7 +311,7 @@ static bool follow(const struct raw *raw, unsigned age, unsigned key, unsigned *
 
 bool raw_has(const struct raw *raw, unsigned key) {
     unsigned index;
-    for (unsigned age = 0; age < raw->options.ages; age++)
+    for (unsigned age = 0; age < raw->options.growth.generations; age++)
         if (follow(raw, age, key, &index))
             return true;
     return false;
@@ -325,9 +325,9 @@ enum raw_added raw_add(struct raw *raw, unsigned key, bool again) {
     if (!again && raw_has(raw, key))
         return RAW_KNOWN;
     const bool found = follow(raw, 0, key, &index);
-    if (!found && index > 0 && raw->options.mode != BLOOM_GROWTH_ON)
+    if (!found && index > 0 && raw->options.growth.mode != BLOOM_GROWTH_ON)
         return RAW_FULL;
-    if (found && !raw->options.counts)
+    if (found && raw->options.growth.layout != &bloom_layout_counting)
         return RAW_KNOWN;
     struct raw_layer *layer = layer_at(raw, 0, index);
     struct raw_chunk *chunk = chunk_of(layer, words);
@@ -345,7 +345,7 @@ bool raw_remove(struct raw *raw, unsigned key) {
     unsigned index;
     if (!follow(raw, 0, key, &index))
         return false;
-    const struct raw_layer *layer = &raw->generations[0].layers[index];
+    const struct raw_layer *layer = &raw->layers[index];
     struct raw_chunk *chunk = chunk_of(layer, words);
     const unsigned zeros =
         blocks_of(layer)->remove(&layer->form.shape, block_of(layer, words), words);
@@ -355,10 +355,10 @@ bool raw_remove(struct raw *raw, unsigned key) {
 }
 
 void raw_rotate(struct raw *raw) {
-    const unsigned ages = raw->options.ages;
-    clear_generation(&raw->generations[ages - 1]);
-    memmove(raw->generations + 1, raw->generations, (ages - 1) * sizeof *raw->generations);
-    raw->generations[0].layer_count = 0;
+    const unsigned others = (raw->options.growth.generations - 1) * LAYERS_MOST;
+    clear_layers(raw->layers + others, LAYERS_MOST);
+    memmove(raw->layers + LAYERS_MOST, raw->layers, others * sizeof *raw->layers);
+    memset(raw->layers, 0, LAYERS_MOST * sizeof *raw->layers);
     raw->newest++;
 }
 
@@ -366,7 +366,7 @@ void raw_rotate_to(struct raw *raw, int64_t period) {
     if (raw->has_period && period <= raw->period)
         return;
     const uint64_t passed = raw->has_period ? (uint64_t)period - (uint64_t)raw->period : 0;
-    for (unsigned i = 0; i < raw->options.ages && i < passed; i++)
+    for (unsigned i = 0; i < raw->options.growth.generations && i < passed; i++)
         raw_rotate(raw);
     raw->has_period = true;
     raw->period = period;
@@ -376,36 +376,30 @@ void raw_rotate_to(struct raw *raw, int64_t period) {
 
 struct raw_size raw_size(const struct raw *raw) {
     struct raw_size size = {0, 0};
-    for (unsigned age = 0; age < AGES_MOST; age++)
-        for (unsigned i = 0; i < raw->generations[age].layer_count; i++)
-            for (uint64_t c = 0; c < raw->generations[age].layers[i].form.chunks; c++) {
-                size.rows += raw->generations[age].layers[i].chunks[c].exists;
-                size.keys += raw->generations[age].layers[i].chunks[c].keys;
-            }
+    for (const struct raw_layer *layer = raw->layers; layer < raw->layers + LAYERS; layer++)
+        for (uint64_t c = 0; c < layer->form.chunks; c++) {
+            size.rows += layer->chunks[c].exists;
+            size.keys += layer->chunks[c].keys;
+        }
     return size;
 }
 
-static bool same_layer(const struct raw_layer *a, const struct raw_layer *b, bool estimated) {
-    for (uint64_t c = 0; c < a->form.chunks; c++) {
-        const struct raw_chunk *x = &a->chunks[c], *y = &b->chunks[c];
-        if (x->exists != y->exists ||
-            (!estimated && (x->ones != y->ones || x->keys != y->keys || x->closed != y->closed)))
-            return false;
-    }
-    return memcmp(a->blocks, b->blocks, layer_bytes(a)) == 0;
-}
-
 bool raw_same(const struct raw *raw, const struct raw *other, bool estimated) {
-    if (raw->newest != other->newest || raw->has_period != other->has_period ||
-        raw->period != other->period || raw_size(raw).rows != raw_size(other).rows)
-        return false;
-    for (unsigned age = 0; age < AGES_MOST; age++) {
-        const struct raw_generation *a = &raw->generations[age], *b = &other->generations[age];
-        for (unsigned i = 0; i < a->layer_count && i < b->layer_count; i++)
-            if (!same_layer(&a->layers[i], &b->layers[i], estimated))
-                return false;
+    bool same = raw->newest == other->newest && raw->has_period == other->has_period &&
+                raw->period == other->period && raw_size(raw).rows == raw_size(other).rows;
+    for (unsigned i = 0; i < LAYERS; i++) {
+        const struct raw_layer *a = &raw->layers[i], *b = &other->layers[i];
+        if (a->blocks == NULL || b->blocks == NULL)
+            continue;
+        same = same && memcmp(a->blocks, b->blocks, layer_bytes(a)) == 0;
+        for (uint64_t c = 0; c < a->form.chunks; c++) {
+            const struct raw_chunk *x = &a->chunks[c], *y = &b->chunks[c];
+            same =
+                same && x->exists == y->exists &&
+                (estimated || (x->ones == y->ones && x->keys == y->keys && x->closed == y->closed));
+        }
     }
-    return true;
+    return same;
 }
 
 static bool contains_layer(const struct raw_layer *layer, const struct raw_layer *part) {
@@ -422,14 +416,10 @@ static bool contains_layer(const struct raw_layer *layer, const struct raw_layer
 }
 
 bool raw_contains(const struct raw *raw, const struct raw *part) {
-    for (unsigned age = 0; age < AGES_MOST; age++) {
-        const struct raw_generation *all = &raw->generations[age], *some = &part->generations[age];
-        if (all->layer_count < some->layer_count)
+    for (unsigned i = 0; i < LAYERS; i++)
+        if (part->layers[i].blocks != NULL &&
+            (raw->layers[i].blocks == NULL || !contains_layer(&raw->layers[i], &part->layers[i])))
             return false;
-        for (unsigned i = 0; i < some->layer_count; i++)
-            if (!contains_layer(&all->layers[i], &some->layers[i]))
-                return false;
-    }
     return true;
 }
 
@@ -476,55 +466,40 @@ static bool is_reached(const struct raw_layer *layer, uint64_t chunk) {
 }
 
 void compare_counts(const struct raw *raw, const char *where) {
-    for (unsigned age = 0; age < AGES_MOST; age++)
-        for (unsigned i = 0; i < raw->generations[age].layer_count; i++) {
-            const struct raw_layer *layer = &raw->generations[age].layers[i];
-            for (uint64_t c = 0; c < layer->form.chunks; c++)
-                if (layer->chunks[c].exists) {
-                    compare_chunk(layer, c, where);
-                    expect(i == 0 || is_reached(layer, c),
-                           "%s: no path leads to chunk %u of layer %u", where, (unsigned)c, i);
-                }
-        }
+    for (unsigned i = 0; i < LAYERS; i++)
+        for (uint64_t c = 0; c < raw->layers[i].form.chunks; c++)
+            if (raw->layers[i].chunks[c].exists) {
+                compare_chunk(&raw->layers[i], c, where);
+                expect(i % LAYERS_MOST == 0 || is_reached(&raw->layers[i], c),
+                       "%s: no path leads to chunk %u of layer %u", where, (unsigned)c,
+                       i % LAYERS_MOST);
+            }
 }
 
 /* ---- Files ---- */
-
-/* Of no table of that name, 0. */
-static int digest_table(sqlite3 *database, const char *name, bool *exists, uint64_t *digest) {
-    sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf("SELECT id, data FROM %s_data ORDER BY id", name);
-    const int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
-    *digest = 0;
-    *exists = code == SQLITE_OK;
-    sqlite3_free(sql);
-    while (*exists && sqlite3_step(statement) == SQLITE_ROW)
-        digest_row(digest, sqlite3_column_int64(statement, 0), sqlite3_column_blob(statement, 1),
-                   (size_t)sqlite3_column_bytes(statement, 1));
-    return code == SQLITE_ERROR ? SQLITE_OK : *exists ? sqlite3_finalize(statement) : code;
-}
 
 enum holding file_holds(const struct file *file, const struct content *content) {
     sqlite3 *database = open_database(file, SQLITE_OPEN_PRIVATECACHE);
     enum holding result = HOLDS;
     int code = SQLITE_OK;
-    for (unsigned name = 0; name < NAMES && code == SQLITE_OK; name++) {
-        uint64_t digest;
-        bool exists, wanted = false;
-        code = digest_table(database, NAME[name], &exists, &digest);
-        for (unsigned slot = 0; slot < SLOTS; slot++) {
-            const struct table *table = &content->tables[slot];
-            if (table->exists && table->name == name) {
-                wanted = true;
-                if (!table->unknown && table->digest != digest)
-                    result = DIFFERS;
-            }
-        }
-        if (wanted != exists)
+    for (unsigned name = 0; name < NAMES && !is_busy(code); name++) {
+        const struct table *table = table_named(content, name);
+        sqlite3_stmt *statement;
+        uint64_t digest = 0;
+        const char *sql = sql_of("SELECT id, data FROM %s_data ORDER BY id", NAME[name]);
+        code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+        const bool exists = code == SQLITE_OK;
+        while (exists && sqlite3_step(statement) == SQLITE_ROW)
+            digest_row(&digest, sqlite3_column_int64(statement, 0),
+                       sqlite3_column_blob(statement, 1),
+                       (size_t)sqlite3_column_bytes(statement, 1));
+        if (exists)
+            code = sqlite3_finalize(statement);
+        expect(code == SQLITE_OK || is_busy(code) || (!exists && code == SQLITE_ERROR),
+               "%s cannot be read: %s", file->path, sqlite3_errmsg(database));
+        if (exists != (table != NULL) || (exists && !table->unknown && table->digest != digest))
             result = DIFFERS;
     }
-    expect(code == SQLITE_OK || is_busy(code), "%s cannot be read: %s", file->path,
-           sqlite3_errmsg(database));
     sqlite3_close(database);
-    return code == SQLITE_OK ? result : LOCKED;
+    return is_busy(code) ? LOCKED : result;
 }

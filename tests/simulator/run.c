@@ -1,8 +1,88 @@
-/* Runs statements, and judges how they end. */
+/* Runs statements, with what makes one fail in the middle, after which the connection goes on, and
+ * judges how they end. */
 #include "simulator.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "../faults/failing_memory.h"
+
+/* ---- Faults ---- */
+
+static enum fault armed;
+static unsigned countdown; /* 0: nothing is to fail */
+static bool fault_met;
+
+static bool fault_fails(void) {
+    if (countdown == 0 || --countdown > 0)
+        return false;
+    fault_met = true;
+    countdown = armed == FAULT_ALLOCATIONS;
+    return true;
+}
+
+static bool allocation_fails(void) {
+    return (armed == FAULT_ALLOCATION || armed == FAULT_ALLOCATIONS) && fault_fails();
+}
+
+/* Denies what concerns shadow tables, which the extension runs itself, and pragmas. */
+static int authorize(void *unused, int action, const char *a, const char *b, const char *schema,
+                     const char *trigger) {
+    (void)unused, (void)b, (void)schema, (void)trigger;
+    if ((a == NULL || strstr(a, "_data") == NULL) && action != SQLITE_PRAGMA)
+        return SQLITE_OK;
+    return fault_fails() ? SQLITE_DENY : SQLITE_OK;
+}
+
+static int progress(void *unused) {
+    (void)unused;
+    return fault_fails();
+}
+
+static const char *fault_arm(sqlite3 *database, enum fault fault) {
+    static const char *const FAULTS[] = {"no fault", "allocation", "allocations from then on",
+                                         "DENY", "interrupt"};
+    /* The disk is called far less often than memory is allocated. */
+    const unsigned number = 1 + random_below(1U << random_below(fault >= FAULT_DISK ? 5 : 9));
+    armed = fault;
+    fault_met = false;
+    if (fault >= FAULT_DISK)
+        return disk_fail(random_below(disk_failures()), number, fault == FAULT_DISK_LASTING);
+    if (fault == FAULT_DENY)
+        sqlite3_set_authorizer(database, authorize, NULL);
+    else if (fault == FAULT_INTERRUPT)
+        sqlite3_progress_handler(database, 1, progress, NULL);
+    countdown = fault == FAULT_NONE ? 0 : number;
+    return FAULTS[fault];
+}
+
+static bool fault_disarm(sqlite3 *database) {
+    countdown = 0;
+    if (armed >= FAULT_DISK)
+        fault_met = disk_forgive();
+    if (armed == FAULT_DENY)
+        sqlite3_set_authorizer(database, NULL, NULL);
+    else if (armed == FAULT_INTERRUPT)
+        sqlite3_progress_handler(database, 0, NULL, NULL);
+    armed = FAULT_NONE;
+    faults_met += fault_met;
+    return fault_met;
+}
+
+void faults_install(void) {
+    install_failing_memory();
+}
+
+enum fault random_fault(void) {
+    if (random_below(100) >= setting.faults)
+        return FAULT_NONE;
+    /* A crash after a failure of the disk would have more outcomes. */
+    return (enum fault)(1 +
+                        random_below(setting.crashes > 0 ? FAULT_INTERRUPT : FAULT_DISK_LASTING));
+}
+
+bool may_come_late(enum fault fault) {
+    return fault == FAULT_INTERRUPT || fault >= FAULT_DISK;
+}
+
+/* ---- Statements ---- */
 
 char last_error[300];
 
@@ -24,7 +104,7 @@ int run(struct connection *connection, sqlite3_stmt *statement, const char *sql,
             continue;
         code = sqlite3_reset(statement);
     } else {
-        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+        code = exec(database, sql);
     }
     sqlite3_snprintf(sizeof last_error, last_error, "%s", sqlite3_errmsg(database));
     *met = fault_disarm(database);
@@ -33,25 +113,19 @@ int run(struct connection *connection, sqlite3_stmt *statement, const char *sql,
     return code;
 }
 
-bool may_come_late(enum fault fault) {
-    return fault == FAULT_INTERRUPT || fault >= FAULT_DISK;
-}
-
 bool is_busy(int code) {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
 int really(struct connection *connection, int code) {
-    char sql[80];
     if (code == SQLITE_OK || is_busy(code))
         return code;
     sqlite3_snprintf(sizeof last_error, last_error, "%s", sqlite3_errmsg(connection->database));
     int locked = SQLITE_OK;
-    for (unsigned schema = 0; schema < SCHEMAS && locked == SQLITE_OK; schema++) {
-        sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
+    for (unsigned schema = 0; schema < SCHEMAS && locked == SQLITE_OK; schema++)
         if (connection->links[schema].file != NULL)
-            locked = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
-    }
+            locked = exec(connection->database,
+                          sql_of("SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]));
     return is_busy(locked) ? locked : code;
 }
 
@@ -60,7 +134,7 @@ void refused(struct connection *connection, unsigned schema) {
     refusals++;
     if (!connection->in_transaction || link->sure || link->file->shared)
         return;
-    sqlite3_exec(connection->database, "ROLLBACK", NULL, NULL, NULL);
+    exec(connection->database, "ROLLBACK");
     note("%s: ROLLBACK, since its first look was refused", connection->name);
     model_rollback(connection);
 }
@@ -100,9 +174,8 @@ bool choose(struct connection *connection, unsigned *schema, unsigned *slot, boo
 }
 
 bool settle_view(struct connection *connection, unsigned schema) {
-    char sql[80];
-    sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
-    int code = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
+    const char *sql = sql_of("SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
+    int code = exec(connection->database, sql);
     if (code == SQLITE_OK && connection->in_transaction) {
         view(connection, schema);
         connection->links[schema].sure = true;

@@ -12,14 +12,12 @@
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* for anonymous mappings */
 #endif
-#include "disk.h"
 #include "simulator.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,14 +62,6 @@ unsigned random_below(unsigned range) {
 
 bool random_once_in(unsigned times) {
     return random_below(times) == 0;
-}
-
-enum fault random_fault(void) {
-    if (random_below(100) >= setting.faults)
-        return FAULT_NONE;
-    /* A crash after a failure of the disk would have more outcomes. */
-    return (enum fault)(1 +
-                        random_below(setting.crashes > 0 ? FAULT_INTERRUPT : FAULT_DISK_LASTING));
 }
 
 /* ---- Reports ---- */
@@ -155,10 +145,10 @@ static void rest(struct connection *connection) {
 #endif
     if (connection->in_transaction || !connection->schema_in_doubt)
         return;
-    sqlite3_exec(database, "PRAGMA query_only = 0", NULL, NULL, NULL);
+    exec(database, "PRAGMA query_only = 0");
     connection->query_only = false;
-    int code = sqlite3_exec(database, "BEGIN; CREATE TEMP TABLE n(x)", NULL, NULL, NULL);
-    sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
+    int code = exec(database, "BEGIN; CREATE TEMP TABLE n(x)");
+    exec(database, "ROLLBACK");
     connection->schema_in_doubt = code != SQLITE_OK;
 }
 

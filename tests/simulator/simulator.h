@@ -10,14 +10,13 @@
  *   raw.c           reads a shadow table by plain SQL; what a change must make of it
  *   look.c          compares what a table says with its shadow table
  *   disk.c          the VFS: failures, crashes, locks
- *   faults.c        what fails a statement: allocations, authorizers, interrupts, the disk
- *   run.c           runs statements, and judges how they end
+ *   run.c           runs statements, with what fails them, and judges how they end
  *   steps_tables.c  steps: tables change and are queried
  *   steps_world.c   steps: transactions, schemas, files, connections, crashes
  *
  * It knows of the extension what a user knows: SQL, the shadow table as ext/FORMAT-tables.md
- * describes it, and the filter library, which computes the sizes of layers and works on blocks.
- * It uses nothing of ext/table.
+ * describes it, and the filter library, which computes the sizes of layers and works on blocks. Of
+ * ext/table it only reads which rows wait in memory.
  *
  * Three things are compared:
  *
@@ -45,6 +44,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     UNIVERSE = 1024, /* keys are numbers below; see keys.c */
@@ -54,31 +54,24 @@ enum {
     CONNECTIONS = 2,
     SCHEMAS = 2,
     DEPTH_MOST = 6,
+    STATEMENTS_MOST = 100,
     LAYERS_MOST = 12, /* of a generation; UNIVERSE keys fill fewer */
     AGES_MOST = 6     /* generations of a table */
 };
 
-/* ---- Sets of keys ---- */
+/* ---- Keys ---- */
 
 struct keys {
-    uint64_t words[UNIVERSE / 64];
+    bool have[UNIVERSE];
 };
-
-static inline bool keys_have(const struct keys *keys, unsigned key) {
-    return (keys->words[key / 64] >> key % 64 & 1) != 0;
-}
-
-static inline void keys_add(struct keys *keys, unsigned key) {
-    keys->words[key / 64] |= UINT64_C(1) << key % 64;
-}
 
 unsigned keys_count(const struct keys *keys);
 
 enum key_type { AS_IT_IS, TEXTS, SALTED, KEY_TYPES };
 
 extern const struct key_type_properties {
-    const char *options; /* NULL: none */
-    uint8_t affinity;    /* as row 0 has it */
+    const char *options;
+    uint8_t affinity; /* as row 0 has it */
     struct bloom_keying keying;
 } TYPES[KEY_TYPES];
 
@@ -89,18 +82,14 @@ void bind_key(sqlite3_stmt *statement, unsigned key);
 void bind_list(sqlite3_stmt *statement, const unsigned *keys, unsigned count);
 void bind_keys(sqlite3_stmt *statement, const struct keys *keys);
 
-/* What a table of that type hashes a key to. */
+/* What a table of that type hashes a key to; until the next call. */
 const uint64_t *words_of(enum key_type type, unsigned key);
 
 /* ---- The model ---- */
 
 struct options {
-    uint64_t capacity;
-    double rate;
-    enum bloom_growth_mode mode;
+    struct bloom_growth growth; /* chunk_blocks is 0 until row 0 was read */
     enum key_type key;
-    bool counts;   /* layout=counting */
-    unsigned ages; /* generations=G, or 1 */
 };
 
 struct table {
@@ -125,25 +114,6 @@ struct file {
     struct connection *writer; /* in a shared cache */
 };
 
-enum statement {
-    ROWS,
-    ADD,
-    ADD_NEW,
-    ADD_COUNTED,
-    ADD_MANY,
-    ADD_MANY_NEW,
-    REMOVE,
-    CHECK,
-    CHECK_MANY, /* returns the places of those that are found, from 0 */
-    INFO,       /* the number of chunks, and of keys */
-    FILTER,
-    MERGE,
-    CLEAR,
-    ROTATE,
-    ROTATE_TO,
-    STATEMENTS
-};
-
 /* A connection's view of the file behind a schema. */
 struct link {
     struct file *file; /* NULL: none */
@@ -157,8 +127,8 @@ struct connection {
     const char *name;
     sqlite3 *database;
     struct link links[SCHEMAS];
-    sqlite3_stmt *statements[SCHEMAS][NAMES][STATEMENTS];
-    sqlite3_stmt *cursor; /* a query that is not over, of a table; only within a transaction */
+    sqlite3_stmt *statements[STATEMENTS_MOST],
+        *cursor; /* a query that is not over, of a table; only within a transaction */
     unsigned cursor_schema, cursor_slot, cursor_name;
     bool cursor_renamed; /* its table, since, if only for a time */
     int cursor_key;      /* where it is */
@@ -171,8 +141,7 @@ struct connection {
     bool schema_in_doubt;
     int touched; /* the one table that the step is about, as schema * SLOTS + slot, or -1 */
     struct saved {
-        struct options options;
-        uint32_t chunk_blocks; /* 0: nothing is saved */
+        struct options options; /* chunk_blocks is 0: nothing is saved */
         uint64_t digest;
     } saved; /* the rows of a table, in temp.saved */
 };
@@ -193,8 +162,11 @@ extern struct setting {
 
 struct options random_options(void);
 
-/* CREATE VIRTUAL TABLE; from sqlite3_malloc. */
-char *sql_to_create(const char *schema, unsigned name, const struct options *options);
+/* SQL, written like sqlite3_mprintf does, in memory that is used again 64 calls later. */
+const char *sql_of(const char *format, ...);
+
+/* CREATE VIRTUAL TABLE, likewise. */
+const char *sql_to_create(const char *schema, unsigned name, const struct options *options);
 
 void world_begin(void);
 void world_end(void);
@@ -209,19 +181,24 @@ sqlite3 *open_database(const struct file *file, int flags);
 /* What commits to a schema are worth, in this round. */
 void set_durability(sqlite3 *database, const char *schema);
 
-/* For what must succeed. */
+/* Runs SQL; must_run what must succeed. */
+int exec(sqlite3 *database, const char *sql);
 void must_run(sqlite3 *database, const char *sql);
 
-/* A statement, prepared once and kept, whatever becomes of the file. NULL when it cannot be
- * prepared; then *code says why. */
+/* A statement, prepared once and kept, whatever becomes of the file. The format has places for a
+ * schema and a name, and for the name as a column. NULL when it cannot be prepared; then *code says
+ * why. */
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
-                           enum statement which, int *code);
+                           const char *format, int *code);
 
 /* What the connection must see, when it reads, or has read; when it does not read now; and after a
  * change, which has been made. */
 struct content *view(struct connection *connection, unsigned schema);
 struct content *peek(struct connection *connection, unsigned schema);
 struct content *change(struct connection *connection, unsigned schema);
+
+/* NULL if there is none. */
+const struct table *table_named(const struct content *content, unsigned name);
 
 /* The transaction's end, and its savepoints, in the model. */
 void model_begin(struct connection *connection, bool by_savepoint);
@@ -232,7 +209,7 @@ void model_savepoint(struct connection *connection);
 void model_rollback_to(struct connection *connection, unsigned level);
 
 /* Whether it holds what was written by hand: it may not commit. */
-bool is_tampered(const struct connection *connection);
+bool is_tampered(struct connection *connection);
 
 /* ---- Shadow tables ---- */
 
@@ -250,15 +227,12 @@ struct raw_layer {
 
 struct raw {
     struct options options;
-    struct bloom_growth growth;
     uint64_t newest;
     bool has_period; /* the last number that 'rotate' was given */
     int64_t period;
-    struct raw_generation {
-        unsigned layer_count;
-        struct raw_layer layers[LAYERS_MOST];
-    } generations[AGES_MOST]; /* by age, 0 for the newest; without layers those that are not yet */
-    uint64_t digest;          /* of all rows */
+    /* By age, 0 for the newest generation. Layers that are not yet have no blocks and no chunks. */
+    struct raw_layer layers[AGES_MOST * LAYERS_MOST];
+    uint64_t digest; /* of all rows */
 };
 
 /* Reads a shadow table, as it is. False when a lock is in the way; then nothing is to be cleared.
@@ -274,6 +248,9 @@ void forget_detached(sqlite3 *database);
 
 /* The same as raw_read, and it must be what the model says. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned slot, struct raw *raw);
+
+/* Whether a chunk of a layer has a row. */
+bool has_rows(const struct raw_layer *layer);
 
 void raw_copy(struct raw *copy, const struct raw *raw);
 void raw_clear(struct raw *raw);
@@ -308,6 +285,34 @@ void compare_counts(const struct raw *raw, const char *where);
 enum holding { DIFFERS, HOLDS, LOCKED };
 enum holding file_holds(const struct file *file, const struct content *content);
 
+/* ---- The disk ---- */
+
+enum crash { CRASH_KILL, CRASH_POWER };
+
+/* Makes the disk the VFS that SQLite takes; once. */
+void disk_install(void);
+
+/* An empty disk, and a seed for the numbers that SQLite takes for random. No file may be open. */
+void disk_format(uint64_t seed);
+
+/* A file that SQLite has not written. */
+void disk_put(const char *path, const void *bytes, size_t size);
+
+/* The call number n of the kind of a failure fails, and all after it when it is lasting. Returns
+ * the name of the failure. */
+const char *disk_fail(unsigned failure, unsigned n, bool lasting);
+unsigned disk_failures(void); /* kinds that there are */
+bool disk_forgive(void);      /* nothing fails any more; whether something did */
+
+/* Takes all that is there for synced, and an image at the n-th call that changes something. */
+void disk_watch(enum crash crash, unsigned n);
+
+/* What the image holds is on the disk, and else nothing. Taken now when none was. No file may be
+ * open. */
+void disk_crash(void);
+
+unsigned disk_open_files(void);
+
 /* ---- Looking ---- */
 
 /* Compares everything that can be known of a table; all keys when thorough. */
@@ -328,9 +333,7 @@ enum fault {
     FAULT_DISK_LASTING
 };
 
-void faults_install(void);                                  /* before SQLite is initialised */
-const char *fault_arm(sqlite3 *database, enum fault fault); /* returns its name */
-bool fault_disarm(sqlite3 *database);                       /* whether it came to pass */
+void faults_install(void);     /* before SQLite is initialised */
 enum fault random_fault(void); /* FAULT_NONE mostly, by the weight of faults */
 
 /* SQLite may report an interrupt when all was done, and the failure of a disk when a journal was
@@ -401,18 +404,10 @@ unsigned random_below(unsigned range);
 bool random_once_in(unsigned times);
 
 /* Notes what is done, for the report of a failure. */
-void note(const char *format, ...)
-#ifdef __GNUC__
-    __attribute__((format(printf, 1, 2)))
-#endif
-    ;
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Ends the program as failed unless holds. */
-void expect(bool holds, const char *format, ...)
-#ifdef __GNUC__
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
+void expect(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 extern uint64_t refusals, faults_met, looks, crashes; /* how many there were */
 

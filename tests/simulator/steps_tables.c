@@ -2,7 +2,6 @@
 #include "simulator.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- A statement that changes a table ---- */
 
@@ -10,7 +9,6 @@ struct attempt {
     struct connection *connection;
     unsigned schema, slot;
     sqlite3_stmt *statement;
-    struct options options;
     struct raw before, after; /* after: as the statement must leave the table */
     struct keys keys;         /* that it adds */
     int changes;              /* that it must count */
@@ -19,8 +17,7 @@ struct attempt {
 };
 
 /* False when a lock is in the way, or there is no table. */
-static bool attempt_begin(struct attempt *attempt, struct connection *connection,
-                          enum statement which) {
+static bool attempt_begin(struct attempt *attempt, struct connection *connection, const char *sql) {
     int code;
     memset(attempt, 0, sizeof *attempt);
     attempt->connection = connection;
@@ -31,8 +28,7 @@ static bool attempt_begin(struct attempt *attempt, struct connection *connection
     if (!look_raw(connection, attempt->schema, attempt->slot, &attempt->before))
         return false;
     const struct table *table = &view(connection, attempt->schema)->tables[attempt->slot];
-    attempt->options = table->options;
-    attempt->statement = statement_of(connection, attempt->schema, table->name, which, &code);
+    attempt->statement = statement_of(connection, attempt->schema, table->name, sql, &code);
     if (attempt->statement == NULL) {
         raw_clear(&attempt->before);
         judge(connection, code, false, NAME[table->name]);
@@ -65,14 +61,6 @@ static void compare_failed(const struct attempt *attempt, const struct raw *rows
            "%s: a failed statement has lost keys", name);
 }
 
-/* The rows of a table are not known any more, which had that name before a rollback. */
-static void forget_rows(struct connection *connection, unsigned schema, unsigned name) {
-    struct content *content = peek(connection, schema);
-    for (unsigned slot = 0; slot < SLOTS; slot++)
-        if (content->tables[slot].name == name)
-            content->tables[slot].unknown = true;
-}
-
 static void attempt_end(struct attempt *attempt) {
     struct connection *connection = attempt->connection;
     const unsigned schema = attempt->schema, slot = attempt->slot;
@@ -87,9 +75,11 @@ static void attempt_end(struct attempt *attempt) {
            connection->name);
     if (lost_transaction(connection)) {
         /* No memory when SQLite takes back the first try of a statement, before it prepares it
-         * again, ends the transaction; the second try succeeds without one. */
-        if (code == SQLITE_OK)
-            forget_rows(connection, schema, name);
+         * again, ends the transaction; the second try succeeds without one, on the table that had
+         * that name before. */
+        struct table *tables = peek(connection, schema)->tables;
+        for (unsigned i = 0; code == SQLITE_OK && i < SLOTS; i++)
+            tables[i].unknown |= tables[i].name == name;
     } else if (!raw_read(connection, schema, slot, &rows)) {
         peek(connection, schema)->tables[slot].unknown = true;
     } else {
@@ -100,8 +90,8 @@ static void attempt_end(struct attempt *attempt) {
         if (code == SQLITE_OK || rows.digest != attempt->before.digest) {
             struct table *table = &change(connection, schema)->tables[slot];
             table->digest = rows.digest;
-            for (unsigned i = 0; i < UNIVERSE / 64; i++)
-                table->added.words[i] |= attempt->keys.words[i];
+            for (unsigned key = 0; key < UNIVERSE; key++)
+                table->added.have[key] |= attempt->keys.have[key];
         }
         raw_clear(&rows);
     }
@@ -119,7 +109,7 @@ static void attempt_end(struct attempt *attempt) {
 static void add_keys(struct attempt *attempt, bool only_new) {
     attempt->changes = 0;
     for (unsigned key = 0; key < UNIVERSE && !attempt->must_refuse; key++)
-        if (keys_have(&attempt->keys, key)) {
+        if (attempt->keys.have[key]) {
             const enum raw_added added = raw_add(&attempt->after, key, !only_new);
             attempt->must_refuse = added == RAW_FULL;
             attempt->changes += added == RAW_NEW || !only_new;
@@ -127,30 +117,34 @@ static void add_keys(struct attempt *attempt, bool only_new) {
 }
 
 void step_insert(struct connection *connection) {
-    static const enum statement STATEMENTS_OF_ONE[] = {ADD_NEW, ADD_NEW, ADD_NEW,
-                                                       ADD,     ADD,     ADD_COUNTED};
+    static const char ADD[] = "INSERT INTO %s.%s(key) VALUES (?1)",
+                      ADD_NEW[] = "INSERT OR IGNORE INTO %s.%s(key) VALUES (?1)",
+                      ADD_COUNTED[] = "INSERT OR IGNORE INTO %s.%s(%s, key) VALUES ('add', ?1)";
+    static const char *const WAYS[] = {ADD_NEW, ADD_NEW, ADD_NEW, ADD, ADD, ADD_COUNTED};
     struct attempt attempt;
-    const enum statement which = STATEMENTS_OF_ONE[random_below(6)];
+    const char *sql = WAYS[random_below(6)];
     const unsigned key = random_below(UNIVERSE);
-    if (!attempt_begin(&attempt, connection, which))
+    if (!attempt_begin(&attempt, connection, sql))
         return;
-    keys_add(&attempt.keys, key);
-    add_keys(&attempt, which == ADD_NEW);
+    attempt.keys.have[key] = true;
+    add_keys(&attempt, sql == ADD_NEW);
     bind_key(attempt.statement, key);
     attempt_end(&attempt);
 }
 
 static struct keys some_keys(void) {
-    struct keys keys = {{0}};
+    struct keys keys = {{false}};
     for (unsigned i = 1 + random_below(UNIVERSE >> random_below(8)); i > 0; i--)
-        keys_add(&keys, random_below(UNIVERSE));
+        keys.have[random_below(UNIVERSE)] = true;
     return keys;
 }
 
 void step_insert_many(struct connection *connection) {
     struct attempt attempt;
     const bool only_new = !random_once_in(3);
-    if (!attempt_begin(&attempt, connection, only_new ? ADD_MANY_NEW : ADD_MANY))
+    if (!attempt_begin(&attempt, connection,
+                       only_new ? "INSERT OR IGNORE INTO %s.%s(key) SELECT value FROM json_each(?1)"
+                                : "INSERT INTO %s.%s(key) SELECT value FROM json_each(?1)"))
         return;
     attempt.keys = some_keys();
     add_keys(&attempt, only_new);
@@ -163,12 +157,13 @@ void step_insert_many(struct connection *connection) {
 void step_delete(struct connection *connection) {
     struct attempt attempt;
     unsigned key = random_below(UNIVERSE);
-    if (!attempt_begin(&attempt, connection, REMOVE))
+    if (!attempt_begin(&attempt, connection, "DELETE FROM %s.%s WHERE key = ?1"))
         return;
     for (unsigned i = 0; !random_once_in(4) && i < UNIVERSE && !raw_has(&attempt.before, key); i++)
         key = (key + 1) % UNIVERSE;
-    attempt.must_refuse = !attempt.options.counts && raw_has(&attempt.before, key);
-    attempt.changes = attempt.options.counts && raw_remove(&attempt.after, key);
+    const bool counts = attempt.before.options.growth.layout == &bloom_layout_counting;
+    attempt.must_refuse = !counts && raw_has(&attempt.before, key);
+    attempt.changes = counts && raw_remove(&attempt.after, key);
     bind_key(attempt.statement, key);
     attempt_end(&attempt);
 }
@@ -178,15 +173,15 @@ void step_delete(struct connection *connection) {
 /* Unites the first layer with keys; a chunk that gets no bits gets no row. Returns the filter that
  * has them, with its length. */
 static uint8_t *unite(struct attempt *attempt, size_t *length) {
-    struct raw_layer *layer = &attempt->after.generations[0].layers[0];
+    struct raw_layer *layer = attempt->after.layers;
     const struct bloom_shape *shape = &layer->form.shape;
     const size_t header = bloom_header_bytes(shape), bytes = (size_t)bloom_payload_bytes(shape);
     uint8_t *filter = calloc(1, header + bytes), *payload = filter + header;
     expect(filter != NULL, "no memory");
     bloom_header_write(shape, filter);
     for (unsigned key = 0; key < UNIVERSE; key++)
-        if (keys_have(&attempt->keys, key)) {
-            const uint64_t *words = words_of(attempt->options.key, key);
+        if (attempt->keys.have[key]) {
+            const uint64_t *words = words_of(attempt->after.options.key, key);
             const uint64_t block = bloom_block_of(shape, words);
             shape->layout->add(shape, payload, words, 1);
             layer->chunks[bloom_layer_chunk_of(&layer->form, block)].exists = true;
@@ -198,23 +193,21 @@ static uint8_t *unite(struct attempt *attempt, size_t *length) {
 
 void step_merge(struct connection *connection) {
     struct attempt attempt;
-    if (!attempt_begin(&attempt, connection, MERGE))
+    if (!attempt_begin(&attempt, connection, "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)"))
         return;
-    const struct raw_generation *newest = &attempt.after.generations[0];
-    const struct raw_layer *first = &newest->layers[0];
+    const struct bloom_growth *growth = &attempt.before.options.growth;
+    const struct raw_layer *first = attempt.after.layers;
     size_t length;
     attempt.keys = some_keys();
     uint8_t *filter = unite(&attempt, &length);
     attempt.estimated = true;
-    for (unsigned i = 1; i < newest->layer_count; i++)
-        for (uint64_t c = 0; c < newest->layers[i].form.chunks; c++)
-            attempt.must_refuse |= newest->layers[i].chunks[c].exists;
-    if (attempt.options.mode != BLOOM_GROWTH_OFF) {
-        const double asked = attempt.options.rate / attempt.options.ages;
+    for (unsigned i = 1; i < LAYERS_MOST; i++)
+        attempt.must_refuse |= has_rows(&first[i]);
+    if (growth->mode != BLOOM_GROWTH_OFF) {
         const double rate =
             first->form.shape.layout->estimate(&first->form.shape, first->blocks).rate;
-        attempt.may_refuse = rate > 0.8 * asked;
-        attempt.must_refuse |= rate > 1.6 * attempt.options.rate + 0.01;
+        attempt.may_refuse = rate > 0.8 * growth->rate / growth->generations;
+        attempt.must_refuse |= rate > 1.6 * growth->rate + 0.01;
     }
     sqlite3_bind_blob(attempt.statement, 1, filter, (int)length, free);
     attempt_end(&attempt);
@@ -222,7 +215,7 @@ void step_merge(struct connection *connection) {
 
 void step_clear(struct connection *connection) {
     struct attempt attempt;
-    if (!attempt_begin(&attempt, connection, CLEAR))
+    if (!attempt_begin(&attempt, connection, "INSERT INTO %s.%s(%s) VALUES ('clear')"))
         return;
     raw_clear(&attempt.after);
     attempt.after.newest = 0;
@@ -231,9 +224,10 @@ void step_clear(struct connection *connection) {
 
 void step_rotate(struct connection *connection) {
     struct attempt attempt;
-    if (!attempt_begin(&attempt, connection, ROTATE))
+    if (!attempt_begin(&attempt, connection, "INSERT INTO %s.%s(%s) VALUES ('rotate')"))
         return;
-    attempt.must_refuse = attempt.options.ages == 1 || attempt.before.has_period;
+    attempt.must_refuse =
+        attempt.before.options.growth.generations == 1 || attempt.before.has_period;
     if (!attempt.must_refuse)
         raw_rotate(&attempt.after);
     attempt_end(&attempt);
@@ -241,11 +235,11 @@ void step_rotate(struct connection *connection) {
 
 void step_rotate_to(struct connection *connection) {
     struct attempt attempt;
-    if (!attempt_begin(&attempt, connection, ROTATE_TO))
+    if (!attempt_begin(&attempt, connection, "INSERT INTO %s.%s(%s, key) VALUES ('rotate', ?1)"))
         return;
     const int64_t passed = random_once_in(8) ? INT32_MAX : (int64_t)random_below(AGES_MOST + 2) - 2;
     const int64_t period = attempt.before.period + (random_once_in(3) ? 0 : passed);
-    attempt.must_refuse = attempt.options.ages == 1;
+    attempt.must_refuse = attempt.before.options.growth.generations == 1;
     if (!attempt.must_refuse)
         raw_rotate_to(&attempt.after, period);
     if (random_once_in(2))
@@ -269,9 +263,9 @@ void step_tamper(struct connection *connection) {
     if (!connection->in_transaction || !choose(connection, &schema, &slot, true) ||
         !settle_view(connection, schema))
         return;
-    char *edit = sqlite3_mprintf("%s%s", EDITS[random_below(2)], ROWS_TO_EDIT[random_below(3)]);
-    char *sql =
-        sqlite3_mprintf(edit, SCHEMA[schema], NAME[peek(connection, schema)->tables[slot].name]);
+    const char *edit = sql_of("%s%s", EDITS[random_below(2)], ROWS_TO_EDIT[random_below(3)]);
+    const char *sql =
+        sql_of(edit, SCHEMA[schema], NAME[peek(connection, schema)->tables[slot].name]);
     /* Within a savepoint, as sqlite3changeset_apply changes rows. */
     const bool begun = plain(connection, "SAVEPOINT edit");
     const bool edited = begun && plain(connection, sql);
@@ -283,15 +277,11 @@ void step_tamper(struct connection *connection) {
         if (look_raw(connection, schema, slot, &raw))
             raw_clear(&raw);
     }
-    sqlite3_free(edit);
-    sqlite3_free(sql);
 }
 
-static bool is_like_saved(const struct saved *saved, const struct raw *raw) {
-    const struct options *a = &saved->options, *b = &raw->options;
-    return a->capacity == b->capacity && a->rate == b->rate && a->mode == b->mode &&
-           a->key == b->key && a->counts == b->counts && a->ages == b->ages &&
-           saved->chunk_blocks == raw->growth.chunk_blocks;
+static bool is_like_saved(const struct options *saved, const struct options *options) {
+    return saved->growth.chunk_blocks == options->growth.chunk_blocks &&
+           strcmp(sql_to_create("a", 0, saved), sql_to_create("a", 0, options)) == 0;
 }
 
 /* Between transactions, all rows become again what they were at some time, or those of a table like
@@ -305,23 +295,24 @@ void step_restore(struct connection *connection) {
         return;
     struct table *table = &view(connection, schema)->tables[slot];
     const char *from = SCHEMA[schema], *name = NAME[table->name];
-    const bool restores = is_like_saved(saved, &raw);
-    char *sql = restores
-                    ? sqlite3_mprintf("BEGIN IMMEDIATE; DELETE FROM %s.%s_data; INSERT INTO "
-                                      "%s.%s_data SELECT * FROM temp.saved; COMMIT",
-                                      from, name, from, name)
-                    : sqlite3_mprintf("DROP TABLE IF EXISTS temp.saved; CREATE TEMP TABLE saved AS "
-                                      "SELECT * FROM %s.%s_data",
-                                      from, name);
+    const bool restores = is_like_saved(&saved->options, &raw.options);
+    const char *sql =
+        restores ? sql_of("BEGIN IMMEDIATE; DELETE FROM %s.%s_data; INSERT INTO %s.%s_data "
+                          "SELECT * FROM temp.saved; COMMIT",
+                          from, name, from, name)
+                 : sql_of("DROP TABLE IF EXISTS temp.saved; CREATE TEMP TABLE saved AS "
+                          "SELECT * FROM %s.%s_data",
+                          from, name);
     const bool done = plain(connection, sql);
     if (!sqlite3_get_autocommit(connection->database))
         must_run(connection->database, "ROLLBACK");
     if (done && restores)
         table->digest = saved->digest;
     if (!restores)
-        *saved = (struct saved){raw.options, done ? raw.growth.chunk_blocks : 0, raw.digest};
+        *saved = (struct saved){raw.options, raw.digest};
+    if (!restores && !done)
+        saved->options.growth.chunk_blocks = 0;
     raw_clear(&raw);
-    sqlite3_free(sql);
 }
 
 /* ---- Queries ---- */
@@ -336,16 +327,15 @@ static void cursor_begin(struct connection *connection) {
     struct keys all;
     if (!choose(connection, &schema, &slot, true) || !settle_view(connection, schema))
         return;
-    char *sql = sqlite3_mprintf("SELECT e.key FROM json_each(?1) AS e CROSS JOIN %s.%s AS t "
-                                "ON t.key = e.value",
-                                SCHEMA[schema], NAME[peek(connection, schema)->tables[slot].name]);
+    const char *sql = sql_of("SELECT e.key FROM json_each(?1) AS e CROSS JOIN %s.%s AS t "
+                             "ON t.key = e.value",
+                             SCHEMA[schema], NAME[peek(connection, schema)->tables[slot].name]);
     int code = sqlite3_prepare_v2(connection->database, sql, -1, &connection->cursor, NULL);
     note("%s: cursor: %s", connection->name, sql);
     judge(connection, code, false, sql);
-    sqlite3_free(sql);
     if (connection->cursor == NULL)
         return;
-    memset(&all, 0xff, sizeof all);
+    memset(&all, true, sizeof all);
     bind_keys(connection->cursor, &all);
     connection->cursor_schema = schema;
     connection->cursor_slot = slot;
@@ -407,10 +397,9 @@ void step_query(struct connection *connection) {
     if (!choose(connection, &schema, &slot, true) || !settle_view(connection, schema))
         return;
     const unsigned which = random_below(sizeof QUERIES / sizeof *QUERIES);
-    char *sql = sqlite3_mprintf(QUERIES[which], SCHEMA[schema],
-                                NAME[peek(connection, schema)->tables[slot].name]);
+    const char *sql =
+        sql_of(QUERIES[which], SCHEMA[schema], NAME[peek(connection, schema)->tables[slot].name]);
     int code = run(connection, NULL, sql, random_fault(), &met);
     if (!lost_transaction(connection))
         judge(connection, code, met || (which == 1 && code == SQLITE_ERROR), sql);
-    sqlite3_free(sql);
 }

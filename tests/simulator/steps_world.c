@@ -1,10 +1,8 @@
 /* Steps: transactions and savepoints; schemas; other files and connections; what an application
  * does beside SQL; crashes. */
-#include "disk.h"
 #include "simulator.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- Transactions ---- */
 
@@ -47,7 +45,7 @@ static void keep_what_is_committed(struct connection *connection, bool late) {
         if (!late || !link->wrote || link->file->shared || link->file->path[0] == '\0')
             continue;
         /* It gives back a lock that the failure has left. */
-        sqlite3_exec(connection->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+        exec(connection->database, "SELECT count(*) FROM sqlite_master");
         if (file_holds(link->file, &link->file->committed) == DIFFERS) {
             expect(file_holds(link->file, &link->now) != DIFFERS,
                    "%s: a part of a transaction is in %s", connection->name, link->file->path);
@@ -91,9 +89,8 @@ void step_commit(struct connection *connection) {
 /* Runs a statement on a savepoint, and once more without a fault when it fails. False when it did,
  * or when there is no transaction any more. */
 static bool at_savepoint(struct connection *connection, const char *verb, unsigned level) {
-    char sql[60];
+    const char *sql = sql_of("%s s%u", verb, level);
     bool met;
-    snprintf(sql, sizeof sql, "%s s%u", verb, level);
     for (int tries = 0; tries < 2; tries++) {
         const enum fault fault = tries == 0 ? random_fault() : FAULT_NONE;
         int code = run(connection, NULL, sql, fault, &met);
@@ -156,11 +153,8 @@ static void change_schema(struct connection *connection, unsigned schema,
 
 static unsigned free_name(const struct content *content) {
     unsigned name = random_below(NAMES);
-    for (unsigned slot = 0; slot < SLOTS; slot++)
-        if (content->tables[slot].exists && content->tables[slot].name == name) {
-            name = (name + 1) % NAMES;
-            slot = UINT32_MAX; /* from the beginning */
-        }
+    while (table_named(content, name) != NULL)
+        name = (name + 1) % NAMES;
     return name;
 }
 
@@ -170,9 +164,8 @@ void step_drop(struct connection *connection) {
         return;
     struct content next = *peek(connection, schema);
     next.tables[slot].exists = false;
-    char *sql = sqlite3_mprintf("DROP TABLE %s.%s", SCHEMA[schema], NAME[next.tables[slot].name]);
-    change_schema(connection, schema, &next, sql);
-    sqlite3_free(sql);
+    change_schema(connection, schema, &next,
+                  sql_of("DROP TABLE %s.%s", SCHEMA[schema], NAME[next.tables[slot].name]));
 }
 
 void step_create(struct connection *connection) {
@@ -182,9 +175,9 @@ void step_create(struct connection *connection) {
     struct content next = *peek(connection, schema);
     next.tables[slot] = (struct table){
         .exists = true, .name = free_name(&next), .options = random_options(), .unknown = true};
-    char *sql = sql_to_create(SCHEMA[schema], next.tables[slot].name, &next.tables[slot].options);
-    change_schema(connection, schema, &next, sql);
-    sqlite3_free(sql);
+    change_schema(
+        connection, schema, &next,
+        sql_to_create(SCHEMA[schema], next.tables[slot].name, &next.tables[slot].options));
 }
 
 void step_rename(struct connection *connection) {
@@ -194,12 +187,11 @@ void step_rename(struct connection *connection) {
     struct content next = *peek(connection, schema);
     const unsigned name = next.tables[slot].name;
     next.tables[slot].name = free_name(&next);
-    char *sql = sqlite3_mprintf("ALTER TABLE %s.%s RENAME TO %s", SCHEMA[schema], NAME[name],
-                                NAME[next.tables[slot].name]);
-    change_schema(connection, schema, &next, sql);
+    change_schema(connection, schema, &next,
+                  sql_of("ALTER TABLE %s.%s RENAME TO %s", SCHEMA[schema], NAME[name],
+                         NAME[next.tables[slot].name]));
     if (connection->cursor_schema == schema && connection->cursor_slot == slot)
         connection->cursor_renamed = true;
-    sqlite3_free(sql);
 }
 
 /* ---- Files ---- */
@@ -223,12 +215,10 @@ void step_attach(struct connection *connection) {
             return;
     }
     struct file *file = &files[random_below(FILES)];
-    char *sql = sqlite3_mprintf("ATTACH %Q AS x", file->path);
-    if (plain(connection, sql)) {
+    if (plain(connection, sql_of("ATTACH %Q AS x", file->path))) {
         set_durability(connection->database, "x");
         link->file = file;
     }
-    sqlite3_free(sql);
 }
 
 /* Overwrites a database with what another file has committed, by SQLite's backup. */
@@ -255,12 +245,9 @@ void step_backup(struct connection *connection) {
 
 void step_vacuum(struct connection *connection) {
     const unsigned schema = random_schema(connection);
-    char sql[100];
-    if (connection->in_transaction)
-        return;
-    snprintf(sql, sizeof sql, "PRAGMA %s.page_size = %u; VACUUM %s", SCHEMA[schema],
-             512U << random_below(6), SCHEMA[schema]);
-    plain(connection, sql);
+    if (!connection->in_transaction)
+        plain(connection, sql_of("PRAGMA %s.page_size = %u; VACUUM %s", SCHEMA[schema],
+                                 512U << random_below(6), SCHEMA[schema]));
 }
 
 /* ---- Connections ---- */
@@ -367,13 +354,6 @@ void step_failed_attach(struct connection *connection) {
 
 /* ---- Crashes ---- */
 
-static bool is_known(const struct content *content) {
-    for (unsigned slot = 0; slot < SLOTS; slot++)
-        if (content->tables[slot].exists && content->tables[slot].unknown)
-            return false;
-    return true;
-}
-
 /* The step goes on to its end, so that it is known what it makes. Then each file must hold what was
  * committed before it or what it has committed; all files the same, except in WAL mode, where each
  * commits by itself. */
@@ -385,7 +365,9 @@ void crash_in(void (*step)(struct connection *connection), struct connection *co
     bool all_before = true, all_after = true;
     for (unsigned i = 0; i < FILES; i++) {
         before[i] = files[i].committed;
-        all_known &= is_known(&before[i]);
+        for (const struct table *table = before[i].tables; table < before[i].tables + SLOTS;
+             table++)
+            all_known &= !(table->exists && table->unknown);
     }
     if (!all_known) {
         step(connection);

@@ -1,9 +1,8 @@
 /* Files and connections, and what each of them must hold. */
-#include "disk.h"
 #include "simulator.h"
 
+#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 const char *const NAME[NAMES] = {"seen", "other", "third"}, *const SCHEMA[SCHEMAS] = {"main", "x"};
 
@@ -12,24 +11,28 @@ struct connection connections[CONNECTIONS];
 struct setting setting;
 static const char *journal;
 
-/* ---- Connections ---- */
-
-/* SQLite 3.40 loses commits in a crash, once pages that a transaction wrote to a WAL twice were
- * rolled back: it keeps the frame from which checksums are to be computed again, so that those of
- * later frames are wrong. 3.53 forgets that frame. What is spilled is written twice. */
-static bool may_spill(void) {
-    return !setting.wal || sqlite3_libversion_number() >= 3053000;
+const char *sql_of(const char *format, ...) {
+    static char texts[64][400];
+    static unsigned used;
+    char *text = texts[used++ % 64];
+    va_list list;
+    va_start(list, format);
+    sqlite3_vsnprintf(sizeof *texts, text, format, list);
+    va_end(list);
+    return text;
 }
+
+int exec(sqlite3 *database, const char *sql) {
+    return sqlite3_exec(database, sql, NULL, NULL, NULL);
+}
+
+/* ---- Connections ---- */
 
 /* Only WAL is stored in the file itself. */
 void set_durability(sqlite3 *database, const char *schema) {
-    char sql[100];
-    sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.synchronous = %s", schema,
-                     setting.synced ? "FULL" : "OFF");
-    sqlite3_exec(database, sql, NULL, NULL, NULL);
-    sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.journal_mode = %s", schema, journal);
+    exec(database, sql_of("PRAGMA %s.synchronous = %s", schema, setting.synced ? "FULL" : "OFF"));
     if (!setting.wal)
-        sqlite3_exec(database, sql, NULL, NULL, NULL);
+        exec(database, sql_of("PRAGMA %s.journal_mode = %s", schema, journal));
 }
 
 sqlite3 *open_database(const struct file *file, int flags) {
@@ -44,7 +47,7 @@ sqlite3 *open_database(const struct file *file, int flags) {
 }
 
 void must_run(sqlite3 *database, const char *sql) {
-    int code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    int code = exec(database, sql);
     expect(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
 }
 
@@ -55,57 +58,57 @@ void connection_open(struct connection *connection, const char *name, struct fil
     connection->database =
         open_database(file, file->shared ? SQLITE_OPEN_SHAREDCACHE : SQLITE_OPEN_PRIVATECACHE);
     /* The second reads the schema, and a lock may be in the way. */
-    sqlite3_exec(connection->database, "PRAGMA temp_store = memory", NULL, NULL, NULL);
+    exec(connection->database, "PRAGMA temp_store = memory");
     if (random_once_in(4))
-        sqlite3_exec(connection->database, "PRAGMA cache_size = 4", NULL, NULL, NULL);
-    if (!may_spill())
-        sqlite3_exec(connection->database, "PRAGMA cache_spill = OFF", NULL, NULL, NULL);
+        exec(connection->database, "PRAGMA cache_size = 4");
+    /* SQLite 3.40 loses commits in a crash, once pages that a transaction wrote to a WAL twice were
+     * rolled back: it keeps the frame from which checksums are to be computed again, so that those
+     * of later frames are wrong. 3.53 forgets that frame. What is spilled is written twice. */
+    if (setting.wal && sqlite3_libversion_number() < 3053000)
+        exec(connection->database, "PRAGMA cache_spill = OFF");
 }
 
 void connection_close(struct connection *connection) {
-    for (unsigned schema = 0; schema < SCHEMAS; schema++)
-        for (unsigned name = 0; name < NAMES; name++)
-            for (unsigned i = 0; i < STATEMENTS; i++)
-                sqlite3_finalize(connection->statements[schema][name][i]);
+    for (unsigned i = 0; connection->statements[i] != NULL; i++)
+        sqlite3_finalize(connection->statements[i]);
     if (connection->in_transaction)
         model_rollback(connection);
     int code = sqlite3_close(connection->database);
     expect(code == SQLITE_OK, "%s cannot be closed: result %d", connection->name, code);
 }
 
-static const char *const SQL[STATEMENTS] = {
-    [ROWS] = "SELECT id, data FROM %s.%s_data ORDER BY id",
-    [ADD] = "INSERT INTO %s.%s(key) VALUES (?1)",
-    [ADD_NEW] = "INSERT OR IGNORE INTO %s.%s(key) VALUES (?1)",
-    [ADD_COUNTED] = "INSERT OR IGNORE INTO %s.%s(%s, key) VALUES ('add', ?1)",
-    [ADD_MANY] = "INSERT INTO %s.%s(key) SELECT value FROM json_each(?1)",
-    [ADD_MANY_NEW] = "INSERT OR IGNORE INTO %s.%s(key) SELECT value FROM json_each(?1)",
-    [REMOVE] = "DELETE FROM %s.%s WHERE key = ?1",
-    [CHECK] = "SELECT key FROM %s.%s WHERE key = ?1",
-    [CHECK_MANY] = "SELECT e.key FROM json_each(?1) AS e CROSS JOIN %s.%s AS t ON t.key = e.value",
-    [INFO] = "SELECT json_extract(info, '$.chunks'), (SELECT sum(json_extract(value, '$.keys')) "
-             "FROM json_each(info, '$.layers')) FROM %s.%s",
-    [FILTER] = "SELECT filter FROM %s.%s",
-    [MERGE] = "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)",
-    [CLEAR] = "INSERT INTO %s.%s(%s) VALUES ('clear')",
-    [ROTATE] = "INSERT INTO %s.%s(%s) VALUES ('rotate')",
-    [ROTATE_TO] = "INSERT INTO %s.%s(%s, key) VALUES ('rotate', ?1)",
-};
-
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
-                           enum statement which, int *code) {
-    sqlite3_stmt **statement = &connection->statements[schema][name][which];
+                           const char *format, int *code) {
+    const char *sql = sql_of(format, SCHEMA[schema], NAME[name], NAME[name]);
+    sqlite3_stmt **statement = connection->statements;
+    while (*statement != NULL && strcmp(sqlite3_sql(*statement), sql) != 0)
+        statement++;
+    expect(statement < connection->statements + STATEMENTS_MOST - 1, "too many statements");
     *code = SQLITE_OK;
-    if (*statement == NULL) {
-        char *sql = sqlite3_mprintf(SQL[which], SCHEMA[schema], NAME[name], NAME[name]);
+    if (*statement == NULL)
         *code = sqlite3_prepare_v3(connection->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                    statement, NULL);
-        sqlite3_free(sql);
-    }
     return *statement;
 }
 
 /* ---- Views ---- */
+
+const struct table *table_named(const struct content *content, unsigned name) {
+    for (const struct table *table = content->tables; table < content->tables + SLOTS; table++)
+        if (table->exists && table->name == name)
+            return table;
+    return NULL;
+}
+
+/* What the transaction has made of a file so far. */
+static struct content *now_of(struct link *link) {
+    return link->file->shared ? &link->file->now : &link->now;
+}
+
+/* Whether a rollback to a savepoint can change what the model has. */
+static bool is_used(const struct link *link) {
+    return link->file != NULL && (link->file->shared ? link->wrote : link->sees);
+}
 
 struct content *view(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
@@ -163,7 +166,7 @@ void model_begin(struct connection *connection, bool by_savepoint) {
 
 void model_keep(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    link->file->committed = link->file->shared ? link->file->now : link->now;
+    link->file->committed = *now_of(link);
 }
 
 void model_commit(struct connection *connection) {
@@ -186,27 +189,25 @@ void model_savepoint(struct connection *connection) {
     connection->depth++;
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         struct link *link = &connection->links[schema];
-        if (link->file != NULL && (link->file->shared ? link->wrote : link->sees))
-            link->before[connection->depth] = link->file->shared ? link->file->now : link->now;
+        if (is_used(link))
+            link->before[connection->depth] = *now_of(link);
     }
 }
 
 void model_rollback_to(struct connection *connection, unsigned level) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         struct link *link = &connection->links[schema];
-        if (link->file != NULL && (link->file->shared ? link->wrote : link->sees))
-            *(link->file->shared ? &link->file->now : &link->now) = link->before[level];
+        if (is_used(link))
+            *now_of(link) = link->before[level];
     }
     connection->depth = level;
 }
 
-bool is_tampered(const struct connection *connection) {
-    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
-        const struct link *link = &connection->links[schema];
-        if (link->wrote && (link->file->shared ? link->file->now : link->now).tampered)
-            return true;
-    }
-    return false;
+bool is_tampered(struct connection *connection) {
+    bool is = false;
+    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
+        is = is || (link->wrote && now_of(link)->tampered);
+    return is;
 }
 
 /* ---- The beginning and the end of a round ---- */
@@ -217,29 +218,29 @@ struct options random_options(void) {
     static const double RATES[] = {0.1, 0.05, 0.02, 0.01, 0.001, 0.0001};
     const unsigned mode = random_below(8);
     const bool ages = random_below(100) < setting.generations;
-    return (struct options){
-        .capacity = CAPACITIES[random_below(sizeof CAPACITIES / sizeof *CAPACITIES)],
-        .rate = RATES[random_below(sizeof RATES / sizeof *RATES)],
-        .mode = mode == 0   ? BLOOM_GROWTH_OFF
-                : mode == 1 ? BLOOM_GROWTH_ERROR
-                            : BLOOM_GROWTH_ON,
-        .key = random_once_in(4) ? (enum key_type)random_below(KEY_TYPES) : AS_IT_IS,
-        .counts = !ages && random_below(100) < setting.counting,
-        .ages = ages ? 2 + random_below(AGES_MOST - 1) : 1,
-    };
+    struct options options = {
+        .growth = {.capacity = CAPACITIES[random_below(sizeof CAPACITIES / sizeof *CAPACITIES)],
+                   .rate = RATES[random_below(sizeof RATES / sizeof *RATES)],
+                   .mode = mode == 0   ? BLOOM_GROWTH_OFF
+                           : mode == 1 ? BLOOM_GROWTH_ERROR
+                                       : BLOOM_GROWTH_ON},
+        .key = random_once_in(4) ? (enum key_type)random_below(KEY_TYPES) : AS_IT_IS};
+    const bool counts = !ages && random_below(100) < setting.counting;
+    options.growth.layout = counts ? &bloom_layout_counting : &bloom_layout_blocked;
+    options.growth.keying = TYPES[options.key].keying;
+    options.growth.generations = ages ? 2 + random_below(AGES_MOST - 1) : 1;
+    return options;
 }
 
-char *sql_to_create(const char *schema, unsigned name, const struct options *options) {
+const char *sql_to_create(const char *schema, unsigned name, const struct options *options) {
     static const char *const MODES[] = {"on", "off", "error"};
-    const char *key = TYPES[options->key].options;
-    char generations[40] = "";
-    if (options->ages > 1)
-        sqlite3_snprintf(sizeof generations, generations, ", generations=%u", options->ages);
-    return sqlite3_mprintf(
-        "CREATE VIRTUAL TABLE %s.%s USING bloom(capacity=%llu, fpr=%g, growth=%s%s%s%s%s)", schema,
-        NAME[name], (sqlite3_uint64)options->capacity, options->rate, MODES[options->mode],
-        options->counts ? ", layout=counting" : "", generations, key != NULL ? ", " : "",
-        key != NULL ? key : "");
+    const struct bloom_growth *growth = &options->growth;
+    return sql_of("CREATE VIRTUAL TABLE %s.%s USING bloom(capacity=%llu, fpr=%g, growth=%s%s%s%s)",
+                  schema, NAME[name], (sqlite3_uint64)growth->capacity, growth->rate,
+                  MODES[growth->mode],
+                  growth->layout == &bloom_layout_counting ? ", layout=counting" : "",
+                  growth->generations > 1 ? sql_of(", generations=%u", growth->generations) : "",
+                  TYPES[options->key].options);
 }
 
 static void create_tables(struct file *file, const char *settings) {
@@ -249,10 +250,9 @@ static void create_tables(struct file *file, const char *settings) {
         struct table *table = &file->committed.tables[slot];
         *table = (struct table){
             .exists = true, .name = slot, .options = random_options(), .unknown = true};
-        char *sql = sql_to_create("main", slot, &table->options);
+        const char *sql = sql_to_create("main", slot, &table->options);
         note("%s: %s", file->path, sql);
         must_run(database, sql);
-        sqlite3_free(sql);
     }
     sqlite3_close(database);
     file->now = file->committed;
@@ -261,14 +261,14 @@ static void create_tables(struct file *file, const char *settings) {
 void world_begin(void) {
     static const unsigned PAGES[] = {512, 512, 512, 512, 1024, 4096, 65536};
     static const char ZEROS[1000];
-    char settings[200];
     disk_format(random_next());
     disk_put(BROKEN_FILE, ZEROS, sizeof ZEROS);
     journal = setting.wal ? "wal" : "delete";
-    sqlite3_snprintf(sizeof settings, settings,
-                     "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
-                     PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
-                     random_once_in(4) ? "UTF-16" : "UTF-8", journal);
+    const char *encoding = random_once_in(4) ? "UTF-16" : "UTF-8";
+    const unsigned page = PAGES[random_below(sizeof PAGES / sizeof *PAGES)];
+    const char *settings =
+        sql_of("PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s", page,
+               encoding, journal);
     note("%s%s%s", settings, setting.synced ? "" : "; nothing is synced",
          setting.shared_cache ? "; a shared cache" : "");
     memset(files, 0, sizeof files);
