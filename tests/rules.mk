@@ -237,7 +237,7 @@ LONG_SUITES = \
     'costs=$(BUILD)/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
-    'visits of real programs=$(PYTHON) tests/documentation/visits_test.py Programs' \
+    'visits of real browsers=$(PYTHON) tests/documentation/visits_test.py Browsers' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'tables and values of real sizes=$(PYTHON) tests/tables/sizes_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \

@@ -1,6 +1,6 @@
-"""Filters and filter tables in the plainest Python, written from ext/FORMAT.md, FORMAT-layouts.md
-and FORMAT-tables.md alone: where it errs, the pages do. format_test.py holds it against the
-extension, the tests of exchange against other systems.
+"""Readers of filters and filter tables in the plainest Python, written from ext/FORMAT.md,
+FORMAT-layouts.md and FORMAT-tables.md alone. So if they err, the pages do. format_test.py compares
+them with the extension, and the tests of exchange compare them with other systems.
 """
 import math
 import pathlib
@@ -294,6 +294,13 @@ def redisbloom_bits(h, m, k):
         yield (h[0] + i * h[1] & WORD) % m
 
 
+def mix(x):
+    """For the places of a key in layout fuse."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & WORD
+    return x ^ x >> 31
+
+
 def bitmap_bits(h, m, _):
     if 0 <= h[0] < m:
         yield h[0]
@@ -411,25 +418,31 @@ class Filter:
 
     def __contains__(self, key):
         if self.layout == "fuse":
-            return self.n > 0 and fuse_sum(self, fuse_word(self, self.words(key))) == 0
+            return self.n > 0 and self.is_in_fuse(self.words(key))
         bits = self.bits(key)
-        if not bits:
-            return False
         if self.hashing == 7 and self.words(key) in map(self.words, (0.0, -0.0)):
-            return any(all(self.payload[bit >> 3] >> (bit & 7) & 1 for bit in self.bits(zero))
-                       for zero in (0.0, -0.0))
+            return any(all(map(self.is_set, self.bits(zero))) for zero in (0.0, -0.0))
+        return bool(bits) and all(map(self.is_set, bits))
+
+    def is_set(self, bit):
         if self.layout == "counting":
-            return all(self.counter(probe)[2] for probe in bits)
-        return all(self.payload[bit >> 3] >> (bit & 7) & 1 for bit in bits)
+            return self.counter(bit)[2] > 0
+        return self.payload[bit >> 3] >> (bit & 7) & 1
+
+    def is_in_fuse(self, words):
+        x, size = mix(words[0] + self.fuse_seed & WORD), 1 << self.s
+        first = x * self.segments * size >> 64
+        places = first, first + size ^ (x >> 18) % size, first + 2 * size ^ x % size
+        numbers, total = int.from_bytes(self.payload, "little"), x ^ x >> 32
+        for place in places:
+            total ^= numbers >> place * self.w
+        return total % (1 << self.w) == 0
 
     def words(self, key):
         return words_of(self.hashing, self.seed, key)
 
     def data(self):
         return self.header + bytes(self.payload)
-
-    def number_at(self, place):
-        return int.from_bytes(self.payload, "little") >> place * self.w & (1 << self.w) - 1
 
     def estimate(self):
         """Number of keys (None when it is infinite) and rate."""
@@ -464,106 +477,11 @@ def empty(layout, k, m, n=0, p=0.0, extra=b"", salt=b"", rule=0):
                   + bytes((m + 7) // 8))
 
 
-# --- Fuse ---
-
-def mix(x):
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & WORD
-    x = (x ^ x >> 27) * 0x94D049BB133111EB & WORD
-    return x ^ x >> 31
-
-
-def fuse_word(form, words):
-    return mix(words[0] + form.fuse_seed & WORD)
-
-
-def fuse_places(form, x):
-    size = 1 << form.s
-    first = x * form.segments * size >> 64
-    return first, first + size ^ (x >> 18) % size, first + 2 * size ^ x % size
-
-
-def fuse_sum(form, x):
-    """A key's fingerprint ^ its three numbers."""
-    total = (x ^ x >> 32) & (1 << form.w) - 1
-    for place in fuse_places(form, x):
-        total ^= form.number_at(place)
-    return total
-
-
-class Fuse:
-    """The very bytes that the extension makes of a set."""
-
-    def __init__(self, keys, p, salt=b""):
-        hashing = 10 if salt else 1
-        words = {words_of(hashing, salt, key)[0] for key in keys}
-        self.n, self.fuse_seed = len(words), 0
-        self.w = next(w for w in range(1, 33) if 2.0**-w <= p)
-        self.s, self.segments = self.size(self.n)
-        self.numbers = [0] * (self.segments + 2 << self.s)
-        digest, peeled = sum(map(mix, words)) & WORD, []
-        for turn in range(64 if words else 0):
-            self.fuse_seed = mix(digest + turn & WORD)
-            peeled = self.peel(sorted(mix(v + self.fuse_seed & WORD) for v in words))
-            if len(peeled) == self.n:
-                break
-        for x, place in reversed(peeled):
-            self.numbers[place] = fuse_sum(self, x)
-        bits = len(self.numbers) * self.w
-        extra = (struct.pack("<QBB", self.fuse_seed, self.w, self.s)
-                 + self.segments.to_bytes(6, "little"))
-        payload = sum(number << self.w * i for i, number in enumerate(self.numbers))
-        self.data = (header(5, hashing, 3, bits, self.n, p, extra, salt=salt)
-                     + payload.to_bytes((bits + 7) // 8, "little"))
-
-    def number_at(self, place):
-        return self.numbers[place]
-
-    @staticmethod
-    def size(n):
-        """s and segments for n keys."""
-        if n < 2:
-            return 5, 1
-        e = n.bit_length() - 1
-        log = (e << 16) + ((n << 16 >> e) & 0xFFFF)
-        wanted = n - n // 8 + max(n * 327680 // log, n // 4)
-        s = max(5, min(14 if n < 2**26 else 15, (log * 6 // 10 + 98304) // 65536))
-        return s, max(1, -(-wanted // 2**s) - 2)
-
-    def peel(self, hashes):
-        keys_at = [set() for _ in self.numbers]
-        peeled, loaded, done = [], 0, 0
-        buckets = max(0, min(12, len(hashes).bit_length() - 1 - 13))
-        for bucket in range(1, 2**buckets + 1):
-            while loaded < len(hashes) and hashes[loaded] >> 64 - buckets < bucket:
-                for place in fuse_places(self, hashes[loaded]):
-                    keys_at[place].add(hashes[loaded])
-                loaded += 1
-            complete = bucket * (self.segments << self.s) >> buckets
-            if bucket == 2**buckets:
-                complete = len(self.numbers)
-            for start in range(done, complete):
-                waiting = [start]
-                while waiting:
-                    place = waiting.pop()
-                    if len(keys_at[place]) != 1:
-                        continue
-                    x, = keys_at[place]
-                    peeled.append((x, place))
-                    for other in fuse_places(self, x):
-                        keys_at[other].discard(x)
-                        if other < complete and len(keys_at[other]) == 1:
-                            waiting.append(other)
-            done = complete
-        return peeled
-
-
 # --- Filter tables ---
 
 def size(n, p):
     """k and the number of blocks that FORMAT.md gives for n keys at rate p."""
     f = min(int(Fraction(p) * 2**64) - n, 7 * 2**61 - 1)
-    if f < 2**34:
-        raise Refused(0)
     o = f.bit_length() - 1
     w = f - 2**o
     k, lower, upper = SIZES[8 * (o - 34) + (8 * w >> o)]
@@ -571,202 +489,72 @@ def size(n, p):
     return k, -(-n * bits >> 25)
 
 
+GROWTH_ON, GROWTH_OFF = 0, 1
+
+
 class Layer:
-    """Layer i of a table: blocks, C chunks, and what closes a chunk."""
+    """Layer i of a table: its k, blocks and chunks."""
 
     def __init__(self, table, i):
         parts = 10 * table.ring
         n = table.capacity if i == 0 else min(table.capacity * 2**i, 2**40)
         p = (max(table.fpr / parts / 2**i, 1e-9 + n / 2**63) if i > 0 else
-             table.fpr * 9 / parts if table.growth == "on" else
+             table.fpr * 9 / parts if table.growth == GROWTH_ON else
              table.fpr if table.ring == 1 else table.fpr * 10 / parts)
         self.k, self.blocks = size(n, p)
         self.chunks = -(-self.blocks // table.most_blocks)
-        if i == 0 and table.growth != "off" and self.chunks > 1:
+        if i == 0 and table.growth != GROWTH_OFF and self.chunks > 1:
             q = max(n // self.chunks, 1)
             n = min(n + (n * math.isqrt(49 * 2**30 // q) >> 16), 2**40)
             self.k, self.blocks = size(n, p)
             self.chunks = -(-self.blocks // table.most_blocks)
-        bits = 512 * self.blocks
-        ones = -math.expm1(n * math.log1p(-(1 - (511 / 512)**self.k) * 512 / bits)) * bits
-        self.most_keys = n if self.chunks == 1 else math.inf
-        self.most_ones = math.floor(ones + 2.5 * math.sqrt(ones)) + 1 if (
-            i == 0 and self.chunks == 1) else math.floor(ones)
-        if table.growth == "off" or i == 40:
-            self.most_keys = self.most_ones = math.inf
 
     def chunk_of(self, block):
-        """The number of its chunk, of the chunk's blocks, and of the first of these."""
+        """The number of its chunk, and of the first block of this."""
         shorter, longer = divmod(self.blocks, self.chunks)
-        if block < longer * (shorter + 1):
-            return block // (shorter + 1), shorter + 1, block // (shorter + 1) * (shorter + 1)
-        c = longer + (block - longer * (shorter + 1)) // shorter
-        return c, shorter, c * shorter + longer
-
-    def is_full(self, b, keys, ones):
-        return keys >= self.most_keys or (self.most_ones < math.inf
-                                          and ones * self.blocks >= self.most_ones * b)
+        c = block // (shorter + 1)
+        if c >= longer:
+            c = (block - longer) // shorter
+        return c, c * shorter + min(c, longer)
 
 
 class Table:
-    """A filter table, of its rows: ids and values. memory is a connection of Python's sqlite3,
-    which applies affinities."""
-    AFFINITIES = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")
+    """A reader of a filter table: of its rows, which are ids and values. memory is a connection of
+    Python's sqlite3, which applies affinities."""
 
     def __init__(self, rows, memory):
-        self.rows, self.memory, self.layers = dict(rows), memory, {}
-        row = self.rows.get(0)
-        if not isinstance(row, bytes) or len(row) != 64:
-            raise Refused(0)
-        (magic, version, layout, hashing, self.rule, affinity, growth, self.ring, zero,
-         self.most_blocks, self.capacity, self.fpr, salt, self.newest, self.period, mark,
-         zeros) = struct.unpack("<4s8BIQd16sIqB3s", row)
-        self.block = {1: 64, 4: 256}.get(layout, 0)
-        self.seed, self.hashing = salt, hashing
-        if (magic != b"\x89BLT" or version != 1 or not self.block or hashing not in (1, 10)
-                or self.rule > 2 or affinity > (0 if self.rule else 5) or growth > 2
-                or not 1 <= self.ring <= (64 if layout == 1 else 1)
-                or not 1 <= self.most_blocks <= 65520 // self.block
-                or not 1 <= self.capacity <= 2**40 or not 0 < self.fpr < 1
-                or growth == 0 and self.fpr < 1e-6 * self.ring
-                or hashing == 1 and any(salt) or self.ring == 1 and any(row[48:])
-                or mark > 1 or self.period and not mark or zero or any(zeros)):
-            raise Refused(0)
-        if not mark:
-            self.period = None
-        self.growth, self.affinity = ("on", "off", "error")[growth], self.AFFINITIES[affinity]
-        self.layer(0)
+        self.rows, self.memory = rows, memory
+        (layout, self.hashing, affinity, self.growth, self.ring, self.most_blocks, self.capacity,
+         self.fpr, self.seed, self.newest) = struct.unpack_from("<5x2Bx3BxIQd16sI", rows[0])
+        self.width = {1: 1, 4: 4}[layout]  # bits of a place
+        self.affinity = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")[affinity]
 
-    def layer(self, i):
-        if i not in self.layers:
-            self.layers[i] = Layer(self, i)
-        return self.layers[i]
-
-    def stored(self, key, added):
-        """The key, as a column of the table's affinity stores or compares it."""
-        if self.affinity == "REAL" and isinstance(key, int) and not added or not self.affinity:
+    def stored(self, key):
+        """The key as a column of the table's affinity compares it."""
+        if self.affinity == "REAL" and isinstance(key, int) or not self.affinity:
             return key
         self.memory.execute(f"CREATE TEMP TABLE IF NOT EXISTS {self.affinity}_a(k {self.affinity})")
         self.memory.execute(f"DELETE FROM {self.affinity}_a")
         self.memory.execute(f"INSERT INTO {self.affinity}_a VALUES (?)", (key,))
         return self.memory.execute(f"SELECT k FROM {self.affinity}_a").fetchone()[0]
 
-    def place(self, i, generation, h):
-        """Of a key in a layer: the id of its chunk, the chunk's number of blocks, its row or None,
-        the offset of its block there, and the key's bits in the block."""
-        layer = self.layer(i)
-        bits = list(blocked_bits(h, 512 * layer.blocks, layer.k))
-        block = bits[0] // 512
-        c, b, first = layer.chunk_of(block)
-        number = (64 * (generation % self.ring) + i) * 2**40 + 1 + c
-        at = 16 + self.block * (block - first)
-        return number, b, self.row(number, b, generation), at, [bit % 512 for bit in bits]
-
-    def row(self, number, b, generation):
-        """None when the chunk counts as zeros."""
-        row = self.rows.get(number)
-        if row is None:
-            return None
-        if not isinstance(row, (bytes, bytearray)) or len(row) != 16 + self.block * b:
-            raise Refused(0)
-        _, _, of_chunk, closed = struct.unpack_from("<4I", row)
-        if of_chunk > generation or closed > 1:
-            raise Refused(0)
-        return row if of_chunk == generation else None
-
-    def value(self, row, at, bit):
-        """That bit of a block, or that counter."""
-        if self.block == 64:
-            return row[at + (bit >> 3)] >> (bit & 7) & 1
-        return row[at + (bit >> 1)] >> 4 * (bit & 1) & 15
-
-    def path(self, key, generation, added=False):
-        """The places of a key, up to the first whose chunk is not closed."""
-        h = words_of(self.hashing, self.seed, self.stored(key, added))
-        for i in range(41):
-            place = self.place(i, generation, h)
-            yield i, *place
-            row = place[2]
-            if row is None or not row[12]:
-                return
-            if self.layer(i).most_ones == math.inf:
-                raise Refused(0)
-        raise Refused(0)
-
-    def finds(self, key, generation, added=False):
-        """The place where the key is found, or that where it is to be added; and which it is."""
-        for place in self.path(key, generation, added):
-            *_, row, at, bits = place
-            if row is not None and all(self.value(row, at, bit) for bit in bits):
-                return place, True
-        return place, False
-
     def __contains__(self, key):
-        return any(self.finds(key, generation)[1]
-                   for generation in range(self.newest, max(self.newest - self.ring, -1), -1))
+        h = words_of(self.hashing, self.seed, self.stored(key))
+        return any(self.is_in(generation, h) for generation in
+                   range(self.newest, max(self.newest - self.ring, -1), -1))
 
-    # A writer.
-
-    def add(self, key):
-        """Inserts a key. Returns False when growth=error refuses it."""
-        (i, number, b, row, at, bits), found = self.finds(key, self.newest, True)
-        if found and self.block == 64:
-            return True
-        if not found and i > 0 and self.growth == "error":
-            return False
-        if row is None:
-            row = bytearray(16 + self.block * b)
-        row = self.rows[number] = bytearray(row)
-        ones, keys, _, closed = struct.unpack_from("<4I", row)
-        for bit in bits:
-            value = self.value(row, at, bit)
-            ones += not value
-            if self.block == 64:
-                row[at + (bit >> 3)] |= 1 << (bit & 7)
-            elif value < 15:
-                row[at + (bit >> 1)] += 1 << 4 * (bit & 1)
-        keys += not found
-        closed = closed or not found and self.layer(i).is_full(b, keys, ones)
-        struct.pack_into("<4I", row, 0, ones, keys, self.newest, closed)
-        return True
-
-    def remove(self, key):
-        """Takes one count of a key of layout counting away."""
-        (_, number, _, row, at, bits), found = self.finds(key, 0)
-        if not found:
-            return
-        row = self.rows[number] = bytearray(row)
-        ones, keys, _, closed = struct.unpack_from("<4I", row)
-        for bit in bits:
-            value = self.value(row, at, bit)
-            if 0 < value < 15:
-                row[at + (bit >> 1)] -= 1 << 4 * (bit & 1)
-                ones -= value == 1
-        keys -= any(not self.value(row, at, bit) for bit in bits)
-        struct.pack_into("<4I", row, 0, ones, keys, 0, closed)
-
-    def rotate(self, number=None):
-        """Returns False when it is refused."""
-        if number is None:
-            by = 1
-        elif self.period is None:
-            by = 0
-        else:
-            by = min(max(number - self.period, 0), self.ring)
-        if number is None and self.period is not None or self.newest + by >= 2**32:
-            return False
-        if number is not None and (self.period is None or number > self.period):
-            self.period = number
-        self.newest += by
-        self.store_rotation()
-        return True
-
-    def clear(self):
-        self.rows = {0: self.rows[0]}
-        self.newest = 0
-        self.store_rotation()
-
-    def store_rotation(self):
-        row = bytearray(self.rows[0])
-        struct.pack_into("<IqB", row, 48, self.newest, self.period or 0, self.period is not None)
-        self.rows[0] = bytes(row)
+    def is_in(self, generation, h):
+        for i in range(41):
+            layer = Layer(self, i)
+            bits = list(blocked_bits(h, 512 * layer.blocks, layer.k))
+            c, first = layer.chunk_of(bits[0] // 512)
+            row = self.rows.get((64 * (generation % self.ring) + i) * 2**40 + 1 + c)
+            if row is None or struct.unpack_from("<I", row, 8)[0] != generation:
+                return False
+            blocks = int.from_bytes(row[16:], "little")
+            places = [(bit - 512 * first) * self.width for bit in bits]
+            if all(blocks >> place & (1 << self.width) - 1 for place in places):
+                return True
+            if not row[12]:
+                return False
+        return False

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What README's query takes from lists of rules, beside what real engines stop when a person opens
-the page: each rule by itself, each host with all lists, and the harmless URLs of a labelled list.
+the page: each rule by itself, and each host with all lists.
 
 - Brave's engine, `adblock` from PyPI; uBlock's and Ghostery's from npm
 - AdGuard's DNS engine, a Go module that brings lists along
@@ -10,7 +10,6 @@ Engines differ among themselves, so the differences are of known kinds. A differ
 fails, and so does a kind that has no difference. SEED and COUNT choose rules at random.
 """
 import collections
-import csv
 import functools
 import itertools
 import json
@@ -23,7 +22,7 @@ import subprocess
 import unittest
 
 from fetched import BUILD, Missing, fetched, module
-from foreign_test import TOP, WithExtension
+from foreign_test import WithExtension
 
 COUNT = int(os.environ.get("COUNT", "3000"))
 SEED = int(os.environ.get("SEED", "1"))
@@ -161,30 +160,6 @@ class Published(WithEngines):
             for key, stop in zip(hosts, answer["urls"]):
                 if not stop and not alone[key]:
                     self.assertTrue(opened(taken[key], key, OPENED[engine]), (engine, key))
-
-    def test_harmless_urls(self):
-        """README's query flags no harmless URL that uBlock, whose lists these are, opens, except
-        for what the filter errs."""
-        labelled = TOP.parent / "shared/data/urls_labelled.csv"
-        if not labelled.exists():
-            self.skipTest("skipped: the labelled URLs are not here")
-        with labelled.open(newline="") as file:
-            urls = [row[0] for row in csv.reader(file) if row[1:] == ["benign"]]
-        texts = self.or_skip(lists)
-        taken = {key.lower() for text in texts for _, key, takes in self.entries(text) if takes}
-        self.rows("CREATE TABLE f AS SELECT bloom_agg(key, NULL, 0.0001, 'key=url_nocase') AS f"
-                  " FROM (SELECT value AS key FROM json_each(?1))", json.dumps(list(taken)))
-        flagged = [url for url, in self.rows(
-            "SELECT value FROM json_each(?1)"
-            " WHERE bloom_check((SELECT bloom_pin(f) FROM f), value)", json.dumps(urls))]
-        listed = [url for url in flagged if any(key.lower() in taken for key, in self.rows(
-            "SELECT key FROM bloom_url_keys(?1)", url))]
-        answers = self.or_skip(ask, texts, [url if "://" in url else f"http://{url}"
-                                            for url in listed], [])
-        self.assertEqual([url for url, stops in zip(listed, answers["ublock"]["urls"])
-                          if not stops], [])
-        self.assertTrue(listed)
-        self.assertLess(len(flagged) - len(listed), 30 * 0.0001 * len(urls))
 
 
 class Options(WithEngines):

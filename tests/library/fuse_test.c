@@ -1,5 +1,5 @@
 /* Layout fuse: a filter is found for every set, whoever chose its keys, in little memory. Its bytes
- * and headers: format_test.py. */
+ * are in sql/golden.test, its headers in format_test.py. */
 #include "fuse_attack.h"
 #include "library_test.h"
 

@@ -23,8 +23,7 @@ static struct bloom_layer layer_of(const struct bloom_growth *growth, unsigned i
     return layer;
 }
 
-/* Computed from FORMAT-tables.md by the program in tests/documentation/pages.py: layers beyond
- * those that format_test.py compares. */
+/* Computed from FORMAT-tables.md by a program that was written from that page alone. */
 static void layers_are_those_of_the_page(void) {
     static const struct {
         uint64_t capacity;
