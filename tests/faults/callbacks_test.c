@@ -219,31 +219,6 @@ static void functions_at_work_are_not_replaced(void) {
     close_database(database);
 }
 
-/* The heap is as small as SQLite allows, then 64 bytes larger each time, until loading succeeds. */
-static void loading_without_memory_says_so(void) {
-    unsigned said = 0;
-    int code = SQLITE_NOMEM;
-    for (sqlite3_int64 room = 0; code != SQLITE_OK && room < 1 << 20; room += 64) {
-        sqlite3 *database;
-        char *error = NULL;
-        assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
-        sqlite3_hard_heap_limit64(sqlite3_memory_used() + room);
-        code = sqlite3_bloom_init(database, &error, NULL);
-        sqlite3_hard_heap_limit64(0);
-        assert_true(code == SQLITE_OK || code == SQLITE_NOMEM);
-        if (error != NULL) {
-            assert_int_equal(code, SQLITE_NOMEM);
-            assert_string_equal(error,
-                                "bloom " BLOOM_RELEASE " could not be registered: out of memory");
-            said++;
-        }
-        sqlite3_free(error);
-        close_database(database);
-    }
-    assert_int_equal(code, SQLITE_OK);
-    assert_true(said > 0);
-}
-
 static void another_copy_of_the_release_stays(void) {
     sqlite3 *database = open_with("bloom_version", 0, another_version);
     version_of_another = "bloom " BLOOM_RELEASE ", format 1, built elsewhere";
@@ -276,6 +251,5 @@ RUN_GROUP(
     TEST("An authorizer that ignores PRAGMA makes no table", ignored_pragma),
     TEST("A DELETE takes a key out of the block as it is then", block_as_it_is_then),
     TEST("Functions at work are not replaced, in words", functions_at_work_are_not_replaced),
-    TEST("Loading without memory says so", loading_without_memory_says_so),
     TEST("Another copy of this release stays as it is", another_copy_of_the_release_stays),
     TEST("Another release is replaced", another_release_is_replaced))

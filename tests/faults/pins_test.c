@@ -19,20 +19,13 @@ static const char *const COPIES[] = {
     "SELECT bloom_check(nullif(bloom_pin(f), id), nullif(id || 'a', upper(id))) FROM filters",
     "SELECT bloom_check(nullif(bloom_pin(f), id), nullif(zeroblob(length(f)), id)) FROM filters",
     "SELECT bloom_union(nullif(bloom_pin(f), 1), nullif(bloom_pin(f), 2)) FROM filters",
-    "SELECT bloom_check(CASE id WHEN 'a' THEN bloom_pin(f) ELSE nullif(bloom_pin(f), 1) END, "
-    "upper(id)) FROM filters",
     "SELECT bloom_check(min(nullif(bloom_pin(f), 1)), 'a') FROM filters GROUP BY id",
-    "SELECT bloom_check(first_value(bloom_pin(f)) OVER (ORDER BY id), id) FROM filters",
     "SELECT bloom_check(nth_value(nullif(bloom_pin(f), 1), 2) OVER (ORDER BY id), id) FROM filters",
-    "SELECT bloom_check(lag(bloom_pin(f), 1, bloom_pin(f)) OVER (ORDER BY id), id) FROM filters",
     "SELECT bloom_union_agg(nullif(bloom_pin(f), 1)) FROM filters WHERE id = 'a'",
-    "SELECT bloom_agg(nullif(upper(id), 'x'), nullif(bloom_pin(f), 1)) FROM filters GROUP BY id",
     "SELECT bloom_check(v, id || id) FROM (SELECT nullif(bloom_pin(f), 1) AS v, id FROM filters "
     "ORDER BY id DESC)",
     "WITH RECURSIVE p(v, i) AS (SELECT nullif(bloom_pin(f), 1), 1 FROM filters UNION ALL SELECT "
     "nullif(v, i), i + 1 FROM p WHERE i < 5) SELECT bloom_check(v, i) FROM p",
-    "SELECT count(*) FROM filters WHERE nullif(bloom_pin(f), 1) IN (SELECT nullif(bloom_pin(f), 1) "
-    "FROM filters) OR bloom_check(nullif(bloom_pin(f), 1), hex(f))",
     "INSERT INTO seen(seen, key) SELECT 'merge', nullif(bloom_pin(f), 1) FROM filters WHERE id = "
     "'a'",
     "SELECT count(*) FROM seen(nullif((SELECT bloom_pin(f) FROM filters), 1))",

@@ -1,8 +1,7 @@
 /* Every function, aggregate and table operation, and registering them all, is interrupted wherever
- * SQLite asks whether to go on or asks an authorizer, and forbidden or ignored wherever SQLite asks
- * an authorizer, for the statements that the extension itself runs, too; and an authorizer that
- * forbids everything comes in while a statement runs, whichever. What was interrupted succeeds the
- * next time.
+ * SQLite asks whether to go on, and forbidden or ignored wherever SQLite asks an authorizer, for
+ * the statements that the extension itself runs, too; and an authorizer that forbids everything
+ * comes in while a statement runs, whichever. What was interrupted succeeds the next time.
  *
  * As in memory_test.c: the outcome must be SQLITE_INTERRUPT or SQLITE_AUTH, the database must be as
  * before the attempt (or as after it, when it succeeded all the same), and closing it must leave no
@@ -32,12 +31,6 @@ static int interrupt(void *database) {
     if (refuses())
         sqlite3_interrupt(database);
     return 0;
-}
-
-static int interrupt_question(void *database, int action, const char *a, const char *b,
-                              const char *c, const char *d) {
-    (void)action, (void)a, (void)b, (void)c, (void)d;
-    return interrupt(database); /* SQLITE_OK */
 }
 
 static bool by_place;
@@ -76,11 +69,6 @@ static void arm_interrupt(sqlite3 *database, long number) {
 static void arm_interrupt_by_call(sqlite3 *database, long number) {
     arm(number);
     sqlite3_progress_handler(database, 1, interrupt, database);
-}
-
-static void arm_interrupt_of_questions(sqlite3 *database, long number) {
-    arm(number);
-    sqlite3_set_authorizer(database, interrupt_question, database);
 }
 
 static void arm_authorizer(sqlite3 *database, long number) {
@@ -274,7 +262,6 @@ int main(void) {
     static const struct fault FAULTS[] = {
         {"interrupt", STOP, STOP, true, arm_interrupt, FAULT_REFUSED},
         {"call of sqlite3_interrupt", STOP, ERROR, true, arm_interrupt_by_call, FAULT_COMES},
-        {"interrupt of a question", STOP, ERROR, true, arm_interrupt_of_questions, FAULT_COMES},
         {"denial", DENY, ERROR, false, arm_authorizer, FAULT_REFUSED},
         {"statement, then all denied", DENY, ERROR, true, arm_trace, FAULT_COMES},
     };
@@ -283,7 +270,7 @@ int main(void) {
         {"denial", DENY, ERROR, false, arm_authorizer, FAULT_AT_PLACES},
     };
     struct tally tally = {0};
-    int scenarios = by_place ? attempt_all(BY_PLACE, 2, &tally) : attempt_all(FAULTS, 5, &tally);
+    int scenarios = by_place ? attempt_all(BY_PLACE, 2, &tally) : attempt_all(FAULTS, 4, &tally);
     enum { CHANGES_COUNT = sizeof CHANGES / sizeof *CHANGES };
     long ignored = answer_each(SQLITE_IGNORE, ALL_SCENARIOS, scenario_number, "");
     long denied =

@@ -276,6 +276,8 @@ static int verify(sqlite3 *connection) {
     return code;
 }
 
+static long said_out_of_memory; /* when registering failed */
+
 static int run(const struct scenario *scenario, sqlite3 *database) {
     char *error = NULL;
     if (scenario->attempt == REGISTER) {
@@ -283,6 +285,8 @@ static int run(const struct scenario *scenario, sqlite3 *database) {
         int code = sqlite3_open(":memory:", &other);
         if (code == SQLITE_OK)
             code = sqlite3_bloom_init(other, &error, NULL);
+        said_out_of_memory +=
+            error != NULL && strstr(error, " could not be registered: out of memory") != NULL;
         sqlite3_free(error);
         sqlite3_close(other);
         return code;

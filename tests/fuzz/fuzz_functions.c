@@ -10,6 +10,7 @@ static const char *const STATEMENTS[] = {
     "SELECT bloom_intersect(?1, ?1), bloom_intersect(bloom_new(10), ?1)",
     "SELECT bloom_info(?1), bloom_count(?1), bloom_fpr(?1)",
     "SELECT bloom_check((SELECT bloom_pin(?1)), 1)",
+    "SELECT bloom_check(nullif(bloom_pin(?1), 1), nullif(?1 || 'a', upper(?1)))",
     "SELECT bloom_import(?1, 'guava')",
     "SELECT bloom_export(?1, 'guava')",
     "SELECT bloom_import(x'01020000000100000000000000ff', CAST(?1 AS TEXT))",

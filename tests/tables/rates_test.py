@@ -8,8 +8,6 @@ is the larger of two: one is computed from how the tables differ, the other is t
 are answered by chance at the rate `fpr`. The keys are numbers, so every run measures the same.
 
     rates_test.py           run the tests; KEYS=100000 gives each series that many keys
-
-PRINT=1 in the environment prints each mean and its standard error, both divided by `fpr`.
 """
 import math
 import os
@@ -96,8 +94,6 @@ class RatesTest(unittest.TestCase):
 
     def check(self, *kind, **settings):
         mean, error = self.measure(*kind, **settings)
-        if "PRINT" in os.environ:
-            print(f"{mean / kind[1]:6.3f} +- {error / kind[1]:.3f}  {kind} {settings}", flush=True)
         with self.subTest(kind=kind, **settings):
             self.assertLessEqual(mean, kind[1] + SIGMAS * error)
 

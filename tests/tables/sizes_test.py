@@ -90,17 +90,16 @@ class Tables(Large):
     def test_full_and_counting(self):
         self.fill("growth=off, layout=counting", 5, 1e-3)
 
-    def test_nearly_empty_without_a_cache(self):
-        self.insert(self.make("capacity=50000000", cache="-2000"), 1)
-        self.read(1, 0.01)
-
-    def test_small_pages(self):
-        self.insert(self.make("capacity=30000000", 512), 1)
-        self.read(1, 0.01)
-
-    def test_large_pages(self):
-        self.insert(self.make("capacity=30000000", 65536), 1)
-        self.read(1, 0.01)
+    def test_nearly_empty(self):
+        """Without a cache, and with small and large pages."""
+        for options in (("capacity=50000000", 4096, "-2000"), ("capacity=30000000", 512),
+                        ("capacity=30000000", 65536)):
+            with self.subTest(options=options):
+                self.path.unlink(missing_ok=True)
+                connection = self.make(*options)
+                self.insert(connection, 1)
+                connection.close(True)
+                self.read(1, 0.01)
 
     def test_counting_in_large_pages(self):
         connection = self.make("capacity=10000000, layout=counting", 65536)
@@ -136,20 +135,14 @@ class Values(Large):
         (found,), = rows(connection, scan.format(f"-1 - {KEY}"), (*made, asked))
         self.assert_rate(found, asked * MILLION, rate, 0.7)
 
-    def test_blocked(self):
-        self.check("20500000, 1e-4", 20, 1e-4)
-
-    def test_blocked_that_its_keys_size(self):
-        self.check("NULL, 1e-4", 20, 1e-4)
-
-    def test_classic(self):
-        self.check("21000000, 1e-4, 'classic'", 21, 1e-4)
-
-    def test_counting(self):
-        self.check("10000000, 0.01, 'counting'", 10, 0.01)
-
-    def test_fuse_of_more_keys_than_buckets_grow_with(self):
-        self.check("NULL, 0.001, 'fuse'", 36, 2 ** -10)
+    def test_nearly_full(self):
+        """Of fuse more keys than its buckets grow with."""
+        for options, millions, rate in (
+                ("20500000, 1e-4", 20, 1e-4), ("NULL, 1e-4", 20, 1e-4),
+                ("21000000, 1e-4, 'classic'", 21, 1e-4), ("10000000, 0.01, 'counting'", 10, 0.01),
+                ("NULL, 0.001, 'fuse'", 36, 2 ** -10)):
+            with self.subTest(options=options):
+                self.check(options, millions, rate)
 
     def test_bitmap(self):
         """Every eighth number: what is asked is between them."""

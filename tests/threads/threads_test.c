@@ -135,19 +135,6 @@ static void in_threads(const char *title, void (*work)(struct worker *)) {
     report(title, found);
 }
 
-/* Registering */
-
-static void register_often(struct worker *worker) {
-    for (int i = 0; i < 15; i++) {
-        sqlite3 *database = open_database(worker, ":memory:");
-        expect(worker, database, "SELECT bloom_check(bloom_add(bloom_new(100), 'a'), 'a')", "1");
-        if (extend(database) != SQLITE_OK) /* again, while the functions are there */
-            problem(worker, "registering twice: %s", sqlite3_errmsg(database));
-        expect(worker, database, "SELECT bloom_check(bloom_add(bloom_new(100), 'a'), 'b')", "0");
-        close_database(worker, database);
-    }
-}
-
 /* Values: every query of this list gives the same bytes, here their hash, in every thread. */
 
 #define SERIES(count)                                                                              \
@@ -383,7 +370,6 @@ int main(int count, char **arguments) {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     in_threads("first use", use_for_the_first_time);
     compare_first_answers();
-    in_threads("registering", register_often);
     share_file();
     if (library == NULL) /* sharing filters does not depend on how the extension came in */
         share_filters();
