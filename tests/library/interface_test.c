@@ -160,6 +160,7 @@ static void key_rules(void) {
         assert_int_equal(found[i], answers[i] == 1);
     }
     checks(filter, integer(3279880203), 1);
+    checks(filter, real(1.5), 0);
     checks(filter, real(nan("")), SQLITE_BLOOM_NO_KEY);
     const struct sqlite_bloom_key strange = typeless();
     assert_true(sqlite_bloom_filter_check_many(filter, &strange, 1, found) == 0);
@@ -274,6 +275,24 @@ static void building(void) {
     }
     sqlite_bloom_builder_close(builder);
     sqlite_bloom_filter_close(given);
+}
+
+/* A set of numbers grows as they come. */
+static void building_of_numbers(void) {
+    struct sqlite_bloom_builder *builder = new_builder(0, "bitmap", NULL);
+    struct sqlite_bloom_description description;
+    for (int64_t i = 0; i < 100000; i = 2 * i + 1)
+        assert_int_equal(sqlite_bloom_builder_add(builder, integer(i), NULL), 0);
+    assert_int_equal(sqlite_bloom_builder_add(builder, integer(INT64_MAX), NULL),
+                     SQLITE_BLOOM_REFUSED);
+    filter_t *made = finished(builder);
+    sqlite_bloom_filter_describe(made, &description);
+    assert_int_equal(description.bits, 65536);
+    checks(made, integer(65535), 1);
+    checks(made, integer(65534), 0);
+    adds(made, integer(65536), SQLITE_BLOOM_REFUSED);
+    sqlite_bloom_filter_close(made);
+    sqlite_bloom_builder_close(builder);
 }
 
 /* Keys that were chosen so that layout fuse finds no filter for them (fuse_test.c). A builder has
@@ -467,7 +486,8 @@ static void unfinished_builders(void) {
  * as the functions of C begin and end it. */
 static void refusals(void) {
     filter_t *filter, *bitmap, *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
-                               *other = new_filter(11, NULL);
+                               *other = new_filter(11, NULL),
+                               *counting = new_filter(10, "counting");
     struct sqlite_bloom_builder *builder;
     size_t added = 9, length = 0;
     unsigned char found[4];
@@ -478,10 +498,13 @@ static void refusals(void) {
     refused(NEW(10, 1.234567, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: p is 1.23457. Pass a number between 0 and 1, for example ");
     assert_null(filter);
+    refused(NEW(10, nan(""), NULL), SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_new: p is nan.");
     refused(NEW(10, 0.5, "bitmap"), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: p is 0.5. Pass 0, because layout bitmap is exact");
     refused(NEW(UINT64_MAX, 0.5, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: n is 18446744073709551615. Pass at most 1099511627776");
+    refused(NEW(10, 0.5, "fuse"), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: cannot make an empty filter of layout fuse. ");
     refused(NEW(10, 0.5, "%s\xff"), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: layout is '%s\\xff'. Write one of 'blocked', ");
     refused(sqlite_bloom_builder_open(&builder, 0.01, "classic32", NULL, problem),
@@ -513,6 +536,9 @@ static void refusals(void) {
     assert_null(filter);
     refused(sqlite_bloom_filter_intersect(&filter, unlike, 0, NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_intersect: there is no filter. Pass at least one");
+    const filter_t *const counts[] = {counting};
+    refused(sqlite_bloom_filter_intersect(&filter, counts, 1, NULL, problem), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_intersect: cannot intersect a filter of ");
     refused(sqlite_bloom_filter_import(&filter, "", 0, "java", NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_import: format is 'java'. Pass one of 'guava', 'guava-utf16', ");
     refused(sqlite_bloom_filter_import(&filter, NULL, 0, "guava", NULL, problem),
@@ -526,6 +552,7 @@ static void refusals(void) {
     sqlite_bloom_filter_close(url);
     sqlite_bloom_filter_close(blocked);
     sqlite_bloom_filter_close(other);
+    sqlite_bloom_filter_close(counting);
 }
 
 RUN_GROUP("interface", TEST("The release is the one in the header", the_release),
@@ -536,6 +563,7 @@ RUN_GROUP("interface", TEST("The release is the one in the header", the_release)
           TEST("Filters are united and intersected", merges),
           TEST("Bits tell how many keys there are", estimates),
           TEST("A builder makes the filter for its distinct keys", building),
+          TEST("A builder makes sets of numbers", building_of_numbers),
           TEST("Keys chosen against layout fuse need a salt", building_of_chosen_keys),
           TEST("Many keys are added and asked in one call", many_keys),
           TEST("Filters of other systems are read and written", exchange),

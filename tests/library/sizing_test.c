@@ -181,6 +181,7 @@ static void classic_as_guava(void) {
         assert_same(shape.bits, 64 * known[i].words, "bits");
         assert_int_equal(shape.probes, known[i].probes);
     }
+    assert_no_shape(&bloom_layout_classic, 1, NAN, "p is ");
 }
 
 int main(void) {
