@@ -220,7 +220,6 @@ LONG_SUITES = \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
     'faults on the oldest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Newest' \
-    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'lists and resolvers=$(PYTHON) tests/exchange/lists_test.py' \
     'lists and engines that block=$(PYTHON) tests/exchange/engines_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Scripts' \

@@ -31,14 +31,9 @@ def fetched(program, *arguments, **options):
 
 
 @functools.cache
-def module(name, package=None):
-    """A module for this Python: that `make fetch` has put there, or of a package of PyPI."""
-    folder = BUILD / "python"
-    if package:
-        if not (folder / "bin/pip").exists():
-            fetched(sys.executable, "-m", "venv", str(folder))
-        fetched(str(folder / "bin/pip"), "install", "-q", package)
-    for place in folder.glob("lib/python*/site-packages"):
+def module(name):
+    """A module for this Python that `make fetch` has put there."""
+    for place in (BUILD / "python").glob("lib/python*/site-packages"):
         if str(place) not in sys.path:
             sys.path.append(str(place))
     try:
