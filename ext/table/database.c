@@ -163,23 +163,17 @@ static int end_unless_bound(struct bloom_database *database, enum bloom_statemen
                : bloom_database_end(database, which, bloom_database_fail_sqlite(database, code));
 }
 
-/* The rows of a view may have no end, and in another table an id may be no rowid. Anybody may
- * replace the table, so this is asked in each operation. */
+/* The rows of a view may have no end. Anybody may replace the table, so this is asked in each
+ * operation. It does not ask for a column, because SQLite 3.53 and 3.54 crash if the table is a
+ * virtual one that is not connected. Preparing a statement refuses such a table. */
 static int check_table(struct bloom_database *database) {
-    const char *type = "";
-    int is_primary = 0;
     if (database->is_checked)
         return SQLITE_OK;
-    int code =
-        sqlite3_table_column_metadata(database->connection, database->schema, database->data_name,
-                                      "id", &type, NULL, NULL, &is_primary, NULL);
-    database->is_checked = code == SQLITE_OK && is_primary && sqlite3_stricmp(type, "INTEGER") == 0;
-    if (database->is_checked)
-        return code;
-    if (code != SQLITE_OK && code != SQLITE_ERROR)
-        return bloom_database_fail_sqlite(database, code);
-    return bloom_database_damaged(database, "%s",
-                                  "it is gone, or has no column id INTEGER PRIMARY KEY");
+    const int code = find_table(database);
+    database->is_checked = code == SQLITE_OK;
+    if (code == SQLITE_ERROR)
+        return bloom_database_damaged(database, "%s", "it is gone, or a view");
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
 /* Prepares a statement and binds its first parameter. Until the statement ends, the connection

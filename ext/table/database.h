@@ -11,7 +11,7 @@
  *      costs neither time nor memory.
  *   3. SQLITE_CONSTRAINT from a statement is turned into damage. The caller of xUpdate would take
  *      it for a key that was ignored.
- *   4. A statement begins only on a table whose ids are its rowids.
+ *   4. A statement begins only on a table, and not on a view.
  *
  * Every int below is an SQLite result code. On any error but SQLITE_NOMEM the message is kept for
  * bloom_database_message.
@@ -47,7 +47,7 @@ struct bloom_database {
     struct bloom_connection *owner;
     char *message; /* of the last error, from sqlite3_malloc; NULL: none */
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: not prepared yet */
-    bool is_checked;  /* the shadow table has the right form, since the operation began */
+    bool is_checked;  /* the shadow table exists and is not a view, since the operation began */
     unsigned running; /* statements */
     int length_limit; /* of the connection, while one runs */
     int changes;      /* of rows, by statements */

@@ -3,7 +3,6 @@
 # in build/coverage, runs the suites against that build, and lets gcovr judge: it passes when 99.5 %
 # of the lines and 98.7 % of the branches were reached. It needs gcovr, gcc, and what `make test`
 # does.
-# shellcheck disable=SC2086 # $compile and the objects are several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if ! command -v gcovr >/dev/null; then
@@ -17,60 +16,33 @@ build=build/coverage
 
 # In a copy of the tree, since the tests load the library that lies at its top.
 rm -rf "$build"
-mkdir -p "$build/bin"
+mkdir -p "$build/build"
 cp -R ext tests sql Makefile "$build" || exit 1
+ln -s "$top/build/venv" "$build/build/venv"
 cd "$build" || exit 1
 
-# Without optimisation a branch of the program is a branch of the source. Three builds, loaded,
-# linked in, and linked in with each limit at its smallest; the counts of all are added.
-flags="--coverage -fprofile-update=atomic -O0 -g"
-objects() { # objects VARIANT FLAGS: builds them and prints where
-    make -s -j"$(nproc)" CC="$CC" CFLAGS="$flags" objects VARIANT="$1" \
-        VARIANT_FLAGS="$2" >&2 || exit 1
-    find "build/$1" -name '*.o' | sort
-}
-loaded=$(objects coverage_loaded "-fPIC -fvisibility=hidden") || exit 1
-linked=$(objects coverage_linked "-DSQLITE_CORE") || exit 1
-small=$(objects coverage_small "-DSQLITE_CORE \$\$(call limits_of,1)") || exit 1
-library=$(echo "$loaded" | grep -vE '/(sqlite|table)/|/extension\.o$')
-$CC --coverage -shared -o bloom.so $loaded -lm || exit 1
-
-compile="$CC $flags -std=c11 -Iext -ffp-contract=off"
+# Without optimisation a branch of the program is a branch of the source. The counts of all builds
+# are added: loaded, linked in, and with each limit at its smallest.
+export MAKE="make CC='$CC' SANITIZE= LINKED_SANITIZERS= LDFLAGS= \
+    CFLAGS='--coverage -fprofile-update=atomic -O0 -g'"
 set --
 for source in tests/library/*_test.c tests/faults/*_test.c; do
     name=$(basename "$source" .c)
-    case $source in
-    tests/library/*) echo "$compile -o bin/$name $source" $library "-lcmocka -lm" ;;
-    *) echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/$name $source" $linked \
-        "-lcmocka -lsqlite3 -lpthread -lm" ;;
-    esac
     # Every eighth fault, and one at each place, which reaches each line that reports a failure.
-    set -- "$@" "$name=EVERY=8 bin/$name"
-    case $name in
-    memory_test | refusal_test) set -- "$@" "$name by place=PLACES=1 bin/$name" ;;
-    esac
-done >commands
-compile="$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o"
-with="-lcmocka -lsqlite3 -lpthread -lm"
-{
-    echo "$compile bin/simulator" tests/simulator/*.c $linked $with
-    echo "$compile bin/simulator_small" tests/simulator/*.c $small $with
-    echo "$compile bin/memory_small" tests/faults/memory_test.c $small $with
-} >>commands
-xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
-# What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: the apsw of make
-# fetch brings it along.
-newest=$top/build/venv/bin/python
+    set -- "$@" "$name=EVERY=8 build/tests/$name"
+done
+# What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one. plain_test.py reaches
+# how plain lines and URLs are read; here it compares the library with itself.
 scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
-[ ! -x "$newest" ] || set -- "$@" "scripts on the newest SQLite=$newest $scripts" \
-    "filter tables on the newest SQLite=$newest tests/tables/table_test.py"
-
-# plain_test.py reaches how plain lines and URLs are read; here it compares the library with itself.
-"$PYTHON" tests/runner/run.py "$@" "simulator=STEPS=10000 bin/simulator" \
-    "simulator with small limits=STEPS=10000 bin/simulator_small" \
-    "memory_test with small limits by place=PLACES=1 bin/memory_small" \
-    "scripts=$PYTHON $scripts" \
+newest="PYTHON=$PYTHON sh tests/runner/newest.sh"
+"$PYTHON" tests/runner/run.py --build bloom.so "$@" \
+    "memory_test by place=PLACES=1 build/tests/memory_test" \
+    "refusal_test by place=PLACES=1 build/tests/refusal_test" \
+    "simulator=STEPS=10000 build/tests/simulator" \
+    "simulator with small limits=STEPS=10000 build/small/tests/simulator" \
+    "scripts=$PYTHON $scripts" "scripts on the newest SQLite=$newest $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
+    "filter tables on the newest SQLite=$newest tests/tables/table_test.py" \
     "plain URLs=$PYTHON tests/random/plain_test.py $PWD/bloom.so" \
     "formats by their pages=$PYTHON tests/documentation/format_test.py" \
     "foreign formats=$PYTHON tests/exchange/foreign_test.py" ||
