@@ -11,7 +11,7 @@ import html
 import pathlib
 import sys
 
-from charts import MILLION, rate_with
+from rates import MILLION, rate_with
 from report import open_database, print_table
 
 PAGES = [
@@ -28,7 +28,7 @@ PAGES = [
 ]
 
 TITLE = "What a filter takes, in percent of what it replaces"
-# As charts.gnuplot, each picture has its own background.
+# As rates.gnuplot, each picture has its own background.
 STYLE = ("text{font:13px sans-serif;fill:#4a4f57}.what{font-size:14px;fill:#22262b}"
          ".end{text-anchor:end}rect{fill:#2f7fe0}.whole{fill:#dddddd}.card{fill:#ffffff}"
          "@media (prefers-color-scheme:dark){text{fill:#b8bdc6}.what{fill:#e6edf3}"

@@ -18,7 +18,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "keys.h"
+#include "bench.h"
 
 #include "filter/layout.h"
 
@@ -29,8 +29,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 enum { STRETCHES = 20, TURNS = 9, SAMPLE = 1000000, BULK = 1024 };
 #define ABSENT (UINT64_C(1) << 40) /* where numbers of keys that are not added begin */
@@ -56,9 +54,9 @@ struct contender {
     const char *name;
     const struct bloom_layout *layout; /* of ours */
     void (*make)(struct contender *it, uint64_t capacity);
-    /* One key a call or BULK; libraries of others have no call for many. */
-    void (*add)(struct contender *it, const struct keys *keys, bool many);
-    uint64_t (*check)(struct contender *it, const struct keys *keys, bool many);
+    /* Of others, for one key: they have no call for many. */
+    void (*add)(struct contender *it, uint64_t key);
+    bool (*check)(struct contender *it, uint64_t key);
     struct bloom_shape shape;
     uint8_t *payload;
     struct bloom libbloom;
@@ -79,12 +77,6 @@ static void *allocated(size_t bytes) {
     if (memory == NULL)
         fail("out of memory");
     return memory;
-}
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
 /* Of the numbers from, from + step, ...; a share of them is of numbers that are never added. */
@@ -148,18 +140,12 @@ static void make_libbloom(struct contender *it, uint64_t capacity) {
     it->bits = (uint64_t)it->libbloom.bits;
 }
 
-static void add_libbloom(struct contender *it, const struct keys *keys, bool many) {
-    (void)many;
-    for (size_t i = 0; i < keys->count; i++)
-        bloom_add(&it->libbloom, &keys->one[i], sizeof *keys->one);
+static void add_libbloom(struct contender *it, uint64_t key) {
+    bloom_add(&it->libbloom, &key, sizeof key);
 }
 
-static uint64_t check_libbloom(struct contender *it, const struct keys *keys, bool many) {
-    uint64_t in = 0;
-    (void)many;
-    for (size_t i = 0; i < keys->count; i++)
-        in += bloom_check(&it->libbloom, &keys->one[i], sizeof *keys->one) != 0;
-    return in;
+static bool check_libbloom(struct contender *it, uint64_t key) {
+    return bloom_check(&it->libbloom, &key, sizeof key) != 0;
 }
 
 #ifdef FLOOR_LIBFILTER
@@ -172,43 +158,38 @@ static void make_libfilter(struct contender *it, uint64_t capacity) {
     it->bits = 8 * bytes;
 }
 
-/* Functions for one key are called and not inlined, as ours are. */
-__attribute__((noinline)) static void add_one(uint64_t hash, libfilter_block *filter) {
-    libfilter_block_add_hash(hash, filter);
+static void add_libfilter(struct contender *it, uint64_t key) {
+    libfilter_block_add_hash(key, &it->libfilter);
 }
 
-__attribute__((noinline)) static bool check_one(uint64_t hash, const libfilter_block *filter) {
-    return libfilter_block_find_hash(hash, filter);
-}
-
-static void add_libfilter(struct contender *it, const struct keys *keys, bool many) {
-    (void)many;
-    for (size_t i = 0; i < keys->count; i++)
-        add_one(keys->one[i], &it->libfilter);
-}
-
-static uint64_t check_libfilter(struct contender *it, const struct keys *keys, bool many) {
-    uint64_t in = 0;
-    (void)many;
-    for (size_t i = 0; i < keys->count; i++)
-        in += check_one(keys->one[i], &it->libfilter);
-    return in;
+static bool check_libfilter(struct contender *it, uint64_t key) {
+    return libfilter_block_find_hash(key, &it->libfilter);
 }
 #endif
 
-/* A row of contenders: layout is NULL for those of others. */
-#define CONTENDER(of, its_layout, kind)                                                            \
-    {                                                                                              \
-        .name = of, .layout = its_layout, .make = make_##kind, .add = add_##kind,                  \
-        .check = check_##kind                                                                      \
-    }
+static void add(struct contender *it, const struct keys *keys, bool many) {
+    for (size_t i = 0; it->layout == NULL && i < keys->count; i++)
+        it->add(it, keys->one[i]);
+    if (it->layout != NULL)
+        add_ours(it, keys, many);
+}
+
+/* Returns the number of keys that are found. */
+static uint64_t check(struct contender *it, const struct keys *keys, bool many) {
+    if (it->layout != NULL)
+        return check_ours(it, keys, many);
+    uint64_t in = 0;
+    for (size_t i = 0; i < keys->count; i++)
+        in += it->check(it, keys->one[i]);
+    return in;
+}
 
 static struct contender contenders[] = {
-    CONTENDER("blocked", &bloom_layout_blocked, ours),
-    CONTENDER("classic", &bloom_layout_classic, ours),
-    CONTENDER("libbloom", NULL, libbloom),
+    {.name = "blocked", .layout = &bloom_layout_blocked, .make = make_ours},
+    {.name = "classic", .layout = &bloom_layout_classic, .make = make_ours},
+    {.name = "libbloom", .make = make_libbloom, .add = add_libbloom, .check = check_libbloom},
 #ifdef FLOOR_LIBFILTER
-    CONTENDER("libfilter", NULL, libfilter),
+    {.name = "libfilter", .make = make_libfilter, .add = add_libfilter, .check = check_libfilter},
 #endif
 };
 enum { CONTENDERS = sizeof contenders / sizeof *contenders };
@@ -218,14 +199,15 @@ static void measure(enum action action, bool many, size_t turn, const struct key
     for (size_t i = 0; i < CONTENDERS; i++) {
         struct contender *it = &contenders[(i + turn) % CONTENDERS];
         struct times *times = &it->times[action][many];
-        double start = now();
+        double start = bench_now(CLOCK_PROCESS_CPUTIME_ID);
         uint64_t in = keys->present;
         if (action == ADD)
-            it->add(it, keys, many);
+            add(it, keys, many);
         else
-            in = it->check(it, keys, many);
+            in = check(it, keys, many);
         if (!many || it->layout != NULL)
-            times->of[times->count++] = (now() - start) / (double)keys->count;
+            times->of[times->count++] =
+                (bench_now(CLOCK_PROCESS_CPUTIME_ID) - start) / (double)keys->count;
         if (in < keys->present)
             fail("a key that was added is not found");
     }
@@ -240,20 +222,13 @@ static void fill(uint64_t capacity) {
     }
 }
 
-static int by_size(const void *one, const void *other) {
-    double a = *(const double *)one, b = *(const double *)other;
-    return (a > b) - (a < b);
-}
-
 static void print(struct contender *it, uint64_t capacity, uint64_t found) {
     for (int action = 0; action < ACTIONS; action++)
         for (int many = 0; many < 2; many++) {
             struct times *times = &it->times[action][many];
-            qsort(times->of, times->count, sizeof *times->of, by_size);
             if (times->count > 0)
                 printf("%" PRIu64 ",%s,%s%s,%.2f\n", capacity, it->name, many ? "bulk " : "",
-                       ACTION_NAMES[action],
-                       (times->of[(times->count - 1) / 2] + times->of[times->count / 2]) / 2);
+                       ACTION_NAMES[action], bench_median(times->of, times->count));
             times->count = 0;
         }
     printf("%" PRIu64 ",%s,rate,%.6f\n", capacity, it->name, (double)found / SAMPLE);
@@ -277,7 +252,7 @@ int main(int count, char **arguments) {
             for (int many = 0; many < 2; many++)
                 measure(CHECK, many, turn, &mixed);
         for (size_t j = 0; j < CONTENDERS; j++)
-            print(&contenders[j], capacity, contenders[j].check(&contenders[j], &absent, false));
+            print(&contenders[j], capacity, check(&contenders[j], &absent, false));
         free_keys(&mixed);
         free_keys(&absent);
     }

@@ -36,7 +36,7 @@ def main(*command):
     print_table(["filter", "bits per key", *heads], (
         [name, f"{values[sizes[-1], name, 'bits per key']:.2f}",
          *(f"{values[n, name, 'rate']:.3%}" for n in sizes)] for name in filters))
-    print("\n![rate against fill](rate_by_fill.svg)\n\n![space against rate](space.svg)")
+    print("\n![rate against fill](rate_by_fill.svg)")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,19 @@ install() {
     $BUILD/venv/bin/pip install -q "$@"
 }
 
+# On what, with what and when is measured.
+machine() {
+    LC_ALL=C lscpu | sed -nE 's/^ *(Model name|CPU family|Model|CPU\(s\)|L[123]d? cache): */- \1: /p'
+    cpu=/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor
+    echo "- frequency governor: $(cat $cpu 2>/dev/null || echo not readable)"
+    echo "- load average before: $(cut -d ' ' -f 1-3 /proc/loadavg)"
+    echo "- huge pages: $(cat /sys/kernel/mm/transparent_hugepage/enabled)"
+    sed -n 's/^MemTotal: */- memory: /p' /proc/meminfo
+    echo "- system: $(uname -sm)"
+    echo "- compiler: $($CC --version | head -n 1), $CFLAGS"
+    echo "- date: $(date +%F)"
+}
+
 # page FILE TITLE SOURCE COMMAND ...: a page of results. The command prints what is measured.
 page() {
     file=$1 title=$2 source=$3
@@ -48,7 +61,7 @@ page() {
     {
         printf '# %s\n\nMade by `sh tests/bench/run.sh %s`.\n' "$title" "$part"
         printf 'What was measured and how: the comment of `tests/bench/%s`.\n\n' "$source"
-        "$PYTHON" $BENCH/report.py
+        machine
         "$@"
     } | tee "$RESULTS/$file"
 }
@@ -147,9 +160,9 @@ for part; do
         ;;
     charts)
         need "command -v gnuplot" gnuplot-nox
-        "$PYTHON" $BENCH/charts.py "$LIBRARY" $BUILD
-        (cd $BUILD && gnuplot ../../$BENCH/charts.gnuplot)
-        mv $BUILD/rate_by_fill.svg $BUILD/space.svg $RESULTS
+        "$PYTHON" $BENCH/rates.py "$LIBRARY" >$BUILD/rate_by_fill.csv
+        (cd $BUILD && gnuplot ../../$BENCH/rates.gnuplot)
+        mv $BUILD/rate_by_fill.svg $RESULTS
         ;;
     *)
         echo "run.sh: no such part: $part" >&2

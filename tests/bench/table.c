@@ -16,13 +16,11 @@
  * "counting" has layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five
  * rounds, in ns.
  */
-#include "keys.h"
+#include "bench.h"
 
 #include <sqlite3.h>
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
 
@@ -81,18 +79,15 @@ static sqlite3 *open_connection(const char *path, const char *extension) {
     return database;
 }
 
-/* In ns. */
 static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+    return bench_now(CLOCK_MONOTONIC);
 }
 
 /* What random_word goes on from: whoever sets it back gets the same words again. */
-static uint64_t next_random = 1;
+static uint64_t next_random;
 
 static uint64_t random_word(void) {
-    return bench_mixed(next_random += BENCH_STEP);
+    return bench_random(next_random++);
 }
 
 /* Runs a statement once with a key of 17 characters, of which there is one for each word. */
@@ -112,16 +107,6 @@ static double measure(sqlite3_stmt *statement, int count) {
     for (int i = 0; i < count; i++)
         step_with_key(statement, random_word());
     return (now() - start) / count;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *times, size_t count) {
-    qsort(times, count, sizeof *times, compare);
-    return times[count / 2];
 }
 
 /* How many keys a round inserts, at most: a tenth of those of a small table, which would not stay
@@ -231,7 +216,7 @@ int main(int count, char **arguments) {
             first = subject;
         printf("| %s | %.0e |", subject->kind, subject->keys);
         for (int job = 0; job < JOBS; job++) {
-            double time = median(subject->times[job], ROUNDS);
+            double time = bench_median(subject->times[job], ROUNDS);
             if (time == 0)
                 printf(" |");
             else

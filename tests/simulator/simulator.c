@@ -108,15 +108,12 @@ static void draw_settings(void) {
     for (unsigned i = 0; i < STEP_COUNT; i++)
         weights[i] = STEPS[i].weight * FACTORS[random_below(4)];
     weights[0] += STEPS[0].weight; /* a round without any key shows nothing */
-    setting.shared_cache = random_once_in(5);
     setting.wal = random_once_in(3);
     setting.synced = !random_once_in(4);
     setting.faults = FAULTS[random_below(4)];
     setting.counting = SOME[random_below(4)];
     setting.generations = SOME[random_below(4)];
     setting.crashes = CRASHES[random_below(4)];
-    if (setting.shared_cache)
-        setting.faults = setting.crashes = 0; /* a failed rollback fails all that share a cache */
 }
 
 static const struct step *random_step(void) {
@@ -145,8 +142,6 @@ static void rest(struct connection *connection) {
 #endif
     if (connection->in_transaction || !connection->schema_in_doubt)
         return;
-    exec(database, "PRAGMA query_only = 0");
-    connection->query_only = false;
     int code = exec(database, "BEGIN; CREATE TEMP TABLE n(x)");
     exec(database, "ROLLBACK");
     connection->schema_in_doubt = code != SQLITE_OK;
@@ -177,10 +172,6 @@ static void one_round(uint64_t seed) {
         struct connection *connection = &connections[random_below(CONNECTIONS)];
         const bool was_in_transaction = connection->in_transaction;
         connection->touched = -1;
-        /* With read_uncommitted this one may see what the others have written, but not drafts. */
-        for (unsigned i = 0; setting.shared_cache && i < CONNECTIONS; i++)
-            if (&connections[i] != connection && connections[i].in_transaction)
-                write_drafts(&connections[i]);
         const struct step *step = random_step();
         if (random_below(1000) < setting.crashes) /* which shows most when something is committed */
             crash_in(connection->in_transaction && random_once_in(2) ? step_commit : step->run,
@@ -189,8 +180,6 @@ static void one_round(uint64_t seed) {
             step->run(connection);
         for (unsigned i = 0; i < CONNECTIONS; i++)
             rest(&connections[i]);
-        if (files[0].shared && files[0].writer == NULL)
-            files[0].committed = files[0].now;
         look_around(connection, was_in_transaction && !connection->in_transaction);
         rest(connection);
     }

@@ -108,10 +108,7 @@ struct content {
 
 struct file {
     char path[200];
-    bool shared; /* connections share its cache */
     struct content committed;
-    struct content now;        /* in a shared cache, with what writer has not committed */
-    struct connection *writer; /* in a shared cache */
 };
 
 /* A connection's view of the file behind a schema. */
@@ -133,7 +130,6 @@ struct connection {
     bool cursor_renamed; /* its table, since, if only for a time */
     int cursor_key;      /* where it is */
     bool in_transaction, by_savepoint;
-    bool query_only;
     unsigned depth;
     /* A change of the schema was refused within the transaction, or an ATTACH failed, after which
      * SQLite reads the schema that is not committed: it may keep the number of one that did not
@@ -152,7 +148,7 @@ extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
 
 /* What is drawn for a round. */
 extern struct setting {
-    bool shared_cache, wal, synced;
+    bool wal, synced;
     /* Percent of statements that fail, of tables that count and that have generations, and steps of
      * a thousand with a crash. */
     unsigned faults, counting, generations, crashes;
@@ -176,7 +172,7 @@ void connection_open(struct connection *connection, const char *name, struct fil
 void connection_close(struct connection *connection);
 
 /* One that sees what is committed, and is no part of the world. */
-sqlite3 *open_database(const struct file *file, int flags);
+sqlite3 *open_database(const struct file *file);
 
 /* What commits to a schema are worth, in this round. */
 void set_durability(sqlite3 *database, const char *schema);
@@ -319,7 +315,7 @@ unsigned disk_open_files(void);
 void look(struct connection *connection, unsigned schema, unsigned slot, bool thorough);
 
 /* The same for all tables of a file from a new connection, and PRAGMA integrity_check. */
-void look_from_outside(const struct file *file);
+void look_from_outside(struct file *file);
 
 /* ---- Faults ---- */
 
@@ -361,9 +357,8 @@ int really(struct connection *connection, int code);
  * say what it sees; so it ends. */
 void refused(struct connection *connection, unsigned schema);
 
-/* What may go wrong without a fault: a lock; and query_only refuses what writes. */
+/* Only a lock may go wrong without a fault. */
 void judge(struct connection *connection, int code, bool met, const char *what);
-void judge_write(struct connection *connection, int code, bool met, const char *what);
 
 /* Must succeed or be refused by a lock. */
 bool plain(struct connection *connection, const char *sql);
@@ -385,8 +380,8 @@ bool settle_view(struct connection *connection, unsigned schema);
         STEP(begin, 120), STEP(commit, 40), STEP(rollback, 40), STEP(savepoint, 100),              \
         STEP(release, 50), STEP(rollback_to, 70), STEP(create, 25), STEP(drop, 15),                \
         STEP(rename, 20), STEP(tamper, 30), STEP(restore, 20), STEP(attach, 40), STEP(backup, 5),  \
-        STEP(vacuum, 5), STEP(reopen, 2), STEP(read_uncommitted, 10), STEP(stranger, 15),          \
-        STEP(busy_close, 15), STEP(query_only, 15), STEP(failed_attach, 15), STEP(serialize, 10)
+        STEP(vacuum, 5), STEP(reopen, 2), STEP(stranger, 15), STEP(busy_close, 15),                \
+        STEP(failed_attach, 15), STEP(serialize, 10)
 
 #define DECLARED(name, weight) step_##name(struct connection *connection)
 void EACH_STEP(DECLARED);

@@ -29,9 +29,6 @@ void step_rollback(struct connection *connection) {
     int code = run(connection, NULL, "ROLLBACK", random_fault(), &met);
     if (code != SQLITE_OK && !sqlite3_get_autocommit(connection->database))
         code = run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
-    /* No statement is prepared while another connection of the cache changes the schema. */
-    if (is_busy(code) && setting.shared_cache)
-        return;
     expect(sqlite3_get_autocommit(connection->database), "%s: ROLLBACK: result %d",
            connection->name, code);
     model_rollback(connection);
@@ -42,7 +39,7 @@ void step_rollback(struct connection *connection) {
 static void keep_what_is_committed(struct connection *connection, bool late) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         const struct link *link = &connection->links[schema];
-        if (!late || !link->wrote || link->file->shared || link->file->path[0] == '\0')
+        if (!late || !link->wrote || link->file->path[0] == '\0')
             continue;
         /* It gives back a lock that the failure has left. */
         exec(connection->database, "SELECT count(*) FROM sqlite_master");
@@ -72,7 +69,7 @@ void step_commit(struct connection *connection) {
      * rolled back, unless that was SQLITE_BUSY. */
     if (code != SQLITE_OK && code != SQLITE_BUSY && connection->by_savepoint &&
         !sqlite3_get_autocommit(connection->database)) {
-        judge_write(connection, code, met, sql);
+        judge(connection, code, met, sql);
         run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
         code = SQLITE_ABORT;
     }
@@ -82,7 +79,7 @@ void step_commit(struct connection *connection) {
         keep_what_is_committed(connection, may_come_late(fault));
         lost_transaction(connection);
     } else {
-        judge_write(connection, code, met, sql);
+        judge(connection, code, met, sql);
     }
 }
 
@@ -99,7 +96,7 @@ static bool at_savepoint(struct connection *connection, const char *verb, unsign
         /* A RELEASE may have failed after it was done: then there is no such savepoint. */
         if (code == SQLITE_OK || (tries > 0 && code == SQLITE_ERROR))
             return true;
-        judge_write(connection, code, met, sql);
+        judge(connection, code, met, sql);
     }
     return false;
 }
@@ -139,7 +136,7 @@ static void change_schema(struct connection *connection, unsigned schema,
     int code = run(connection, NULL, sql, fault, &met);
     if (lost_transaction(connection))
         return;
-    judge_write(connection, code, met, sql);
+    judge(connection, code, met, sql);
     const struct file *file = connection->links[schema].file;
     if (code != SQLITE_OK && met && may_come_late(fault) && !connection->in_transaction &&
         file->path[0] != '\0' && file_holds(file, &file->committed) == DIFFERS) {
@@ -200,7 +197,7 @@ void step_rename(struct connection *connection) {
 void step_attach(struct connection *connection) {
     struct link *link = &connection->links[1];
     bool met;
-    if (connection->in_transaction || setting.shared_cache)
+    if (connection->in_transaction)
         return;
     if (link->file != NULL) {
         int code = run(connection, NULL, "DETACH x", FAULT_NONE, &met);
@@ -226,9 +223,9 @@ void step_backup(struct connection *connection) {
     const unsigned schema = random_schema(connection);
     const struct file *from = &files[random_below(FILES)];
     struct file *file = connection->links[schema].file;
-    if (connection->in_transaction || setting.shared_cache || from == file || file->path[0] == '\0')
+    if (connection->in_transaction || from == file || file->path[0] == '\0')
         return;
-    sqlite3 *source = open_database(from, SQLITE_OPEN_PRIVATECACHE);
+    sqlite3 *source = open_database(from);
     sqlite3_backup *backup =
         sqlite3_backup_init(connection->database, SCHEMA[schema], source, "main");
     int code = SQLITE_ERROR;
@@ -262,20 +259,6 @@ void step_reopen(struct connection *connection) {
     connection_open(connection, connection->name, &files[0]);
 }
 
-void step_read_uncommitted(struct connection *connection) {
-    if (setting.shared_cache && !connection->in_transaction)
-        plain(connection,
-              random_once_in(3) ? "PRAGMA read_uncommitted = 0" : "PRAGMA read_uncommitted = 1");
-}
-
-/* Amid a transaction it would refuse a COMMIT that has rows to write. */
-void step_query_only(struct connection *connection) {
-    bool on = random_once_in(3);
-    if (!connection->in_transaction && on != connection->query_only &&
-        plain(connection, on ? "PRAGMA query_only = 1" : "PRAGMA query_only = 0"))
-        connection->query_only = on;
-}
-
 /* A guest makes some steps, and is gone. */
 static void visit(struct connection *guest) {
     static void (*const STEPS[])(struct connection *) = {
@@ -292,22 +275,17 @@ static void visit(struct connection *guest) {
 void step_stranger(struct connection *connection) {
     static struct connection guest;
     (void)connection;
-    if (setting.shared_cache)
-        return;
     connection_open(&guest, "a stranger", &files[random_below(FILES)]);
     visit(&guest);
 }
 
-/* A copy holds what the connection sees, also amid a transaction, and is used like a file. A shared
- * cache is copied as nobody has committed it. */
+/* A copy holds what the connection sees, also amid a transaction, and is used like a file. */
 void step_serialize(struct connection *connection) {
     static struct connection guest;
     static struct file memory;
     const unsigned schema = random_schema(connection);
-    const struct file *file = connection->links[schema].file;
     sqlite3_int64 size;
-    if ((file->writer != NULL && file->writer != connection) || !settle_view(connection, schema) ||
-        peek(connection, schema)->tampered || connection->query_only)
+    if (!settle_view(connection, schema) || peek(connection, schema)->tampered)
         return;
     write_drafts(connection); /* as a savepoint does: what waits in memory is in no copy */
     unsigned char *bytes = sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0);
@@ -391,8 +369,6 @@ void crash_in(void (*step)(struct connection *connection), struct connection *co
         all_after &= is_after;
         if (is_before)
             file->committed = before[i];
-        file->now = file->committed;
-        file->writer = NULL;
     }
     /* SQLite makes the files one, by a super-journal, only so. */
     expect(all_before || all_after || setting.wal || !setting.synced,

@@ -35,10 +35,10 @@ void set_durability(sqlite3 *database, const char *schema) {
         exec(database, sql_of("PRAGMA %s.journal_mode = %s", schema, journal));
 }
 
-sqlite3 *open_database(const struct file *file, int flags) {
+sqlite3 *open_database(const struct file *file) {
     sqlite3 *database = NULL;
     int code = sqlite3_open_v2(file->path[0] != '\0' ? file->path : ":memory:", &database,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | flags, NULL);
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_bloom_init(database, NULL, NULL);
     expect(code == SQLITE_OK, "%s cannot be opened: %s", file->path, sqlite3_errmsg(database));
@@ -55,8 +55,7 @@ void connection_open(struct connection *connection, const char *name, struct fil
     memset(connection, 0, sizeof *connection);
     connection->name = name;
     connection->links[0].file = file;
-    connection->database =
-        open_database(file, file->shared ? SQLITE_OPEN_SHAREDCACHE : SQLITE_OPEN_PRIVATECACHE);
+    connection->database = open_database(file);
     /* The second reads the schema, and a lock may be in the way. */
     exec(connection->database, "PRAGMA temp_store = memory");
     if (random_once_in(4))
@@ -100,20 +99,8 @@ const struct table *table_named(const struct content *content, unsigned name) {
     return NULL;
 }
 
-/* What the transaction has made of a file so far. */
-static struct content *now_of(struct link *link) {
-    return link->file->shared ? &link->file->now : &link->now;
-}
-
-/* Whether a rollback to a savepoint can change what the model has. */
-static bool is_used(const struct link *link) {
-    return link->file != NULL && (link->file->shared ? link->wrote : link->sees);
-}
-
 struct content *view(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    if (link->file->shared)
-        return &link->file->now;
     if (!connection->in_transaction)
         return &link->file->committed;
     if (!link->sees) {
@@ -127,33 +114,20 @@ struct content *view(struct connection *connection, unsigned schema) {
 
 struct content *peek(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    if (connection->in_transaction && !link->sees && !link->file->shared)
+    if (connection->in_transaction && !link->sees)
         return &link->file->committed;
     return view(connection, schema);
 }
 
 struct content *change(struct connection *connection, unsigned schema) {
-    struct link *link = &connection->links[schema];
-    struct content *content = view(connection, schema);
-    if (!connection->in_transaction)
-        return content;
-    if (link->file->shared && !link->wrote) {
-        for (unsigned i = 0; i <= connection->depth; i++)
-            link->before[i] = *content;
-        link->file->writer = connection;
-    }
-    link->wrote = true;
-    return content;
+    connection->links[schema].wrote = connection->in_transaction;
+    return view(connection, schema);
 }
 
-static void forget_transaction(struct connection *connection) {
+void model_rollback(struct connection *connection) {
     cursor_end(connection);
-    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
-        struct link *link = &connection->links[schema];
+    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
         link->sees = link->sure = link->wrote = false;
-        if (link->file != NULL && link->file->writer == connection)
-            link->file->writer = NULL;
-    }
     connection->in_transaction = false;
     connection->depth = 0;
 }
@@ -165,48 +139,34 @@ void model_begin(struct connection *connection, bool by_savepoint) {
 }
 
 void model_keep(struct connection *connection, unsigned schema) {
-    struct link *link = &connection->links[schema];
-    link->file->committed = *now_of(link);
+    connection->links[schema].file->committed = connection->links[schema].now;
 }
 
 void model_commit(struct connection *connection) {
     for (unsigned schema = 0; schema < SCHEMAS; schema++)
         if (connection->links[schema].wrote)
             model_keep(connection, schema);
-    forget_transaction(connection);
-}
-
-void model_rollback(struct connection *connection) {
-    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
-        struct link *link = &connection->links[schema];
-        if (link->wrote && link->file->shared)
-            link->file->now = link->file->committed;
-    }
-    forget_transaction(connection);
+    model_rollback(connection); /* of nothing any more */
 }
 
 void model_savepoint(struct connection *connection) {
     connection->depth++;
-    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
-        struct link *link = &connection->links[schema];
-        if (is_used(link))
-            link->before[connection->depth] = *now_of(link);
-    }
+    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
+        if (link->sees)
+            link->before[connection->depth] = link->now;
 }
 
 void model_rollback_to(struct connection *connection, unsigned level) {
-    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
-        struct link *link = &connection->links[schema];
-        if (is_used(link))
-            *now_of(link) = link->before[level];
-    }
+    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
+        if (link->sees)
+            link->now = link->before[level];
     connection->depth = level;
 }
 
 bool is_tampered(struct connection *connection) {
     bool is = false;
     for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        is = is || (link->wrote && now_of(link)->tampered);
+        is = is || (link->wrote && link->now.tampered);
     return is;
 }
 
@@ -244,7 +204,7 @@ const char *sql_to_create(const char *schema, unsigned name, const struct option
 }
 
 static void create_tables(struct file *file, const char *settings) {
-    sqlite3 *database = open_database(file, 0);
+    sqlite3 *database = open_database(file);
     must_run(database, settings);
     for (unsigned slot = 0; slot < SLOTS; slot++) {
         struct table *table = &file->committed.tables[slot];
@@ -255,7 +215,6 @@ static void create_tables(struct file *file, const char *settings) {
         must_run(database, sql);
     }
     sqlite3_close(database);
-    file->now = file->committed;
 }
 
 void world_begin(void) {
@@ -269,14 +228,12 @@ void world_begin(void) {
     const char *settings =
         sql_of("PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s", page,
                encoding, journal);
-    note("%s%s%s", settings, setting.synced ? "" : "; nothing is synced",
-         setting.shared_cache ? "; a shared cache" : "");
+    note("%s%s", settings, setting.synced ? "" : "; nothing is synced");
     memset(files, 0, sizeof files);
     for (unsigned i = 0; i < FILES; i++) {
         snprintf(files[i].path, sizeof files[i].path, "/%u.db", i);
         create_tables(&files[i], settings);
     }
-    files[0].shared = setting.shared_cache;
     for (unsigned i = 0; i < CONNECTIONS; i++)
         connection_open(&connections[i], i == 0 ? "a" : "b", &files[0]);
 }

@@ -1,4 +1,4 @@
-# Draws the charts of tests/bench/results from the CSV files of charts.py, in their folder.
+# Draws tests/bench/results/rate_by_fill.svg, in the folder where rates.py has written its CSV.
 set terminal svg size 720,480 font "sans-serif,13" background "#ffffff" dashlength 0.6
 set datafile separator ","
 set grid linecolor "#dddddd"
@@ -7,8 +7,6 @@ set tics nomirror
 set key right bottom reverse Left samplen 3
 set style line 1 linecolor "#2f7fe0" linewidth 2 pointtype 7 pointsize 0.6
 set style line 2 linecolor "#d9660a" linewidth 2 pointtype 5 pointsize 0.6
-set style line 3 linecolor "#5a9a1f" linewidth 2 pointtype 9 pointsize 0.7
-set style line 4 linecolor "#2f7fe0" linewidth 2 dashtype 2 pointtype 6 pointsize 0.6
 set style line 5 linecolor "#808080" linewidth 2 dashtype 3
 
 set output "rate_by_fill.svg"
@@ -27,23 +25,7 @@ plot "rate_by_fill.csv" \
      "" using (filled("classic")):(100 * $4) with lines linestyle 2 title "classic, predicted", \
      1 with lines linestyle 5 title "asked for at 100 %"
 
-set output "space.svg"
-set title "Space against the false-positive rate"
-set xlabel "p"
-set ylabel "bits per key"
-unset logscale
-set logscale x
-set key left top
-set xrange [1:1e-9]
-set yrange [0:80]
-set format x "10^{%L}"
-plot "space.csv" using 1:6 with lines linestyle 4 title "counting", \
-     "" using 1:3 with lines linestyle 1 title "blocked", \
-     "" using 1:5 with lines linestyle 3 title "fuse", \
-     "" using 1:4 with lines linestyle 2 title "classic", \
-     "" using 1:2 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"
-
-# In a dark page the charts are dark. Each is a card with its own background, because an image
+# In a dark page the chart is dark. It is a card with its own background, because an image
 # cannot know whether the page or the system chose the colours. It needs no title, as the page that
 # shows it has one.
 dark = "rect[fill=\"#ffffff\"]{fill:#0d1117}text{fill:#e6edf3}[color=black],[stroke=black]" \
@@ -51,4 +33,4 @@ dark = "rect[fill=\"#ffffff\"]{fill:#0d1117}text{fill:#e6edf3}[color=black],[str
     . "[stroke=\"rgb(221, 221, 221)\"],.gridline{stroke:#30363d}"
 unset output
 system("sed -i -e 's|<title>Gnuplot</title>|<style>@media (prefers-color-scheme:dark){" . dark \
-    . "}</style>|' rate_by_fill.svg space.svg")
+    . "}</style>|' rate_by_fill.svg")

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
-"""The data of the charts, as charts.gnuplot reads them.
+"""The rate of a filter as it fills: measured over a million absent keys, and predicted, for layout
+blocked by blocked_sizes.py, for layout classic (1 - e^(-k/c))^k at c bits per key.
 
-    charts.py LIBRARY BUILD
+    rates.py LIBRARY
 
-writes into the folder BUILD rate_by_fill.csv (the rate of a filter as it fills: measured over a
-million absent keys, and predicted: for layout blocked by blocked_sizes.py, for layout classic
-(1 - e^(-k/c))^k at c bits per key) and space.csv (bits per key against p, with the bound of
-information theory, log2(1/p)).
+prints CSV for rates.gnuplot: layout, share of the keys, rate measured and predicted.
 """
 import csv
 import json
@@ -46,19 +44,8 @@ def rates_by_fill(cursor):
             yield layout, keys / MILLION, rate, predicted_rate(layout, hashes, bits / keys)
 
 
-def space(cursor):
-    """Of large filters, where rounding up to whole blocks and words does not show."""
-    for p in (float(f"{digit}e-{decade}") for decade in range(1, 10) for digit in (5, 2, 1)):
-        yield p, -math.log2(p), *(bits for layout in ("blocked", "classic", "fuse", "counting")
-                                  for bits, in cursor.execute(
-                                      "SELECT bloom_size(100000000, ?, ?) * 8e-8", (p, layout)))
-
-
-def main(library, build):
-    cursor = open_database(":memory:", library).cursor()
-    for name, rows in (("rate_by_fill", rates_by_fill(cursor)), ("space", space(cursor))):
-        with open(pathlib.Path(build, f"{name}.csv"), "w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(rows)
+def main(library):
+    csv.writer(sys.stdout).writerows(rates_by_fill(open_database(":memory:", library).cursor()))
 
 
 if __name__ == "__main__":
