@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The false-positive rate of filter tables, measured: on average over tables it is at most `fpr`,
-for any number of keys, however they come.
+for any number of keys, however they come. That of values, too, which have a fixed number of keys.
 
 A series is many tables of one kind. Each gets other keys and is queried for keys that are absent.
 The mean of the rates may exceed `fpr` by SIGMAS standard errors of that mean. The standard error
@@ -9,6 +9,8 @@ are answered by chance at the rate `fpr`. The keys are numbers, so every run mea
 
     rates_test.py           run the tests; KEYS=100000 gives each series that many keys
 """
+import itertools
+import json
 import math
 import os
 import pathlib
@@ -87,10 +89,25 @@ class RatesTest(unittest.TestCase):
                                      " WHERE n < ?", (self.first, queries)).fetchone()[0]
             self.first += queries
             rates.append(found / queries)
-        mean = sum(rates) / tables
-        variance = sum((rate - mean) ** 2 for rate in rates) / (tables - 1)
+        return self.mean(rates, fpr, queries)
+
+    def mean(self, rates, fpr, queries):
+        mean = sum(rates) / len(rates)
+        variance = sum((rate - mean) ** 2 for rate in rates) / (len(rates) - 1)
         chance = fpr * (1 - fpr) / queries
-        return mean, math.sqrt(max(variance, chance) / tables)
+        return mean, math.sqrt(max(variance, chance) / len(rates))
+
+    def measure_values(self, database, layout, count, fpr):
+        filters, queries = (KEYS // 50, 10000) if count < 10**5 else (2, 200000)
+        rates = []
+        for _ in range(filters):
+            rates.append(database.execute(
+                "SELECT avg(bloom_check((SELECT bloom_pin(bloom_agg(n + ?1, ?2, ?3, ?4)) FROM"
+                " numbers WHERE n < ?5), -1 - n - ?1)) FROM numbers"
+                " WHERE n < ?6", (self.first, None if layout == "fuse" else count, fpr, layout,
+                                  count, queries)).fetchone()[0])
+            self.first += max(count, queries)
+        return self.mean(rates, fpr, queries)
 
     def check(self, *kind, **settings):
         mean, error = self.measure(*kind, **settings)
@@ -134,6 +151,24 @@ class RatesTest(unittest.TestCase):
             mean, error = self.measure(1000, 0.01, multiple, growth="off", keys=50000)
             self.assertLessEqual(abs(mean - expected), SIGMAS * error)
             self.assertEqual(expected > 0.01, multiple == 2)
+
+    def test_values(self):
+        """At most the rate that was asked for, and nearly that with many keys, so filters are not
+        simply too large. Fuse has a rate of 2^-w for any number of keys. Classic has the size that
+        Guava gives it, and the rate of the textbook."""
+        database = self.open(4096, 200000)
+        for count, fpr in itertools.product((1, 2, 3, 10, 100, 1000, 10**5), (0.5, 0.125, 2**-7)):
+            for layout in ("blocked", "fuse", "classic") if count == 10**5 else ("blocked", "fuse"):
+                expected, least = fpr, fpr if layout == "fuse" else 0.95 * fpr * (count == 10**5)
+                if layout == "classic":
+                    bits, hashes = json.loads(database.execute(
+                        "SELECT json_extract(bloom_info(bloom_new(?, ?, 'classic')), '$.bits',"
+                        " '$.hashes')", (count, fpr)).fetchone()[0])
+                    expected = least = (-math.expm1(-hashes * count / bits))**hashes
+                mean, error = self.measure_values(database, layout, count, fpr)
+                with self.subTest(layout=layout, count=count, fpr=fpr):
+                    self.assertLessEqual(mean, expected + SIGMAS * error)
+                    self.assertGreaterEqual(mean, least - SIGMAS * error)
 
 
 if __name__ == "__main__":
