@@ -23,16 +23,13 @@ FORMS = {
     "join, filter last": "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN seen ON key = v.url",
     "comma": "SELECT v.url FROM d, seen, v WHERE seen.key = v.url AND d.url = v.url",
     "function": "SELECT v.url FROM v JOIN d ON d.url = v.url, seen(v.url)",
-    "MATCH": (
-        "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN listed AS seen ON seen.key MATCH v.url"
-    ),
+    "MATCH": "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN listed AS seen "
+             "ON seen.key MATCH v.url",
     "MATCH, a comma": "SELECT v.url FROM d, listed AS seen, v WHERE seen.key MATCH v.url "
                       "AND d.url = v.url",
     "IS": "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN seen ON key IS v.url",
-    "two filters": (
-        "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN seen ON seen.key = v.url "
-        "JOIN other ON other.key = v.url"
-    ),
+    "two filters": "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN seen ON seen.key = v.url "
+                   "JOIN other ON other.key = v.url",
 }
 
 
