@@ -187,7 +187,7 @@ TEST_SUITES = \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
     $(call limited_suites,small,$(SMALL)) \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
-    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Tables Parsers Page' \
+    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Parsers Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'rows in memory=$(PYTHON) tests/tables/cache_test.py' \
     'rows in memory on the newest SQLite=$(NEWEST_PYTHON) tests/tables/cache_test.py' \
