@@ -15,8 +15,8 @@ packages() {
 # apsw brings SQLite along: the newest release, and the one of Ubuntu 24.04.
 packages build/venv apsw
 packages build/venv3.45.1.0 apsw==3.45.1.0
-# Parsers of URLs by others, and engines that block.
-packages build/exchange/python ada-url==4.0.0 adblock==0.6.0
+# A parser of URLs by others, and engines that block.
+packages build/exchange/python adblock==0.6.0
 if command -v npm >/dev/null; then
     mkdir -p build/exchange/whatwg-url build/exchange/engines
     npm install --silent --prefix build/exchange/whatwg-url whatwg-url@16.0.1

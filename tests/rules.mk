@@ -177,7 +177,7 @@ TEST_SUITES = \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
     $(call limited_suites,small,$(SMALL)) \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
-    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Tables Parsers Page' \
+    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Parsers Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'filter tables under changesets=$(NEWEST_PYTHON) tests/tables/table_test.py Amid Changesets' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \

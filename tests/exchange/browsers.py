@@ -1,7 +1,7 @@
 """Parsers of the URL Standard that others wrote: lists of URLs in, lists of hrefs out.
 
-ada-url from PyPI, which Node.js has, too, and whatwg-url from npm are in build/exchange after `make
-fetch`. Chromium's is asked where it is installed.
+whatwg-url from npm is in build/exchange after `make fetch`. Chromium's is asked where it is
+installed.
 """
 import html
 import json
@@ -10,25 +10,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-import unicodedata
-import urllib.parse
 
-from fetched import BUILD, Missing, module
+from fetched import BUILD, Missing
 
 CHROMIUM = "/usr/bin/chromium"
 HREF = "const href = (url) => { try { return new URL(url).href; } catch { return null; } };"
-
-
-def by_ada(urls):
-    ada_url = module("ada_url")
-
-    def href(url):
-        try:
-            return ada_url.URL(url).href
-        except ValueError:
-            return None
-
-    return list(map(href, urls))
 
 
 def by_whatwg(urls):
@@ -59,22 +45,3 @@ def by_chromium(urls):
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                              check=True).stdout
     return json.loads(html.unescape(re.search(r"<body>(.*)</body>", dom, re.DOTALL)[1]))
-
-
-def is_explained(parser, text, href):
-    """Whether a parser may open something else than has the key (ext/URLS.md)."""
-    text = urllib.parse.unquote(text)
-    if parser is by_chromium:
-        # It escapes a * before it maps a name. The standard opens such a name as it is.
-        host = href.split("/")[2].rpartition("@")[2]
-        return "%2A" in host and "%20" not in host
-    # ada-url has rules of its own for names with letters from right to left
-    # and for labels that begin with xn--. What this Python does not know may be such a letter.
-    # Its marks, with which no label may begin, are those of Unicode 13.
-    labels = re.split("[/@.\u3002\uff0e\uff61]", unicodedata.normalize("NFC", text))
-    if any(unicodedata.category(label[0]).startswith("M") for label in labels if label):
-        return True
-    visible = "".join(character for character in unicodedata.normalize("NFKC", text)
-                      if unicodedata.category(character) not in ("Cf", "Mn")).lower()
-    return "xn-" in visible or any(unicodedata.bidirectional(character) in ("R", "AL", "AN", "")
-                                   for character in text)
