@@ -3,6 +3,8 @@ answer, commands that must succeed, and environments as users have them.
 """
 
 import contextlib
+import functools
+import http.server
 import os
 import pathlib
 import re
@@ -12,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -152,6 +155,19 @@ def chromium():
             "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
         yield browser
         browser.close()
+
+
+@contextlib.contextmanager
+def served(folder):
+    """The address of a server of a folder on this machine."""
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 def npm_install(folder, tarballs=2):

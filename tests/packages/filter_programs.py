@@ -100,6 +100,7 @@ def allocated():
 
 class Program(unittest.TestCase):
     maxDiff = None
+
     def says(self, message, call, *arguments, **options):
         """That a call raises an error, and which; a message that ends in ... only begins so."""
         with self.assertRaises(BaseException) as caught:

@@ -16,15 +16,12 @@ FOLDER = REPOSITORY / GROUP / "sqlite-bloom" / RELEASE
 JAR = FOLDER / f"sqlite-bloom-{RELEASE}.jar"
 STORE = WORK / "m2"
 README = TOP / "ext/packages/java/README.md"
-PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>example.user</groupId><artifactId>user</artifactId><version>1</version>
-  <repositories><repository><id>built</id><url>{repository}</url></repository></repositories>
-  <properties>
-    <maven.compiler.release>17</maven.compiler.release>
-    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-  </properties>
-{dependencies}    <dependency>
+# What the project of the README gets besides: where our package is, and the libraries of Exchange.
+REPOSITORIES = f"""  <repositories><repository>
+    <id>built</id><url>{REPOSITORY.as_uri()}</url>
+  </repository></repositories>
+"""
+DEPENDENCIES = """    <dependency>
       <groupId>com.google.guava</groupId><artifactId>guava</artifactId>
       <version>33.3.1-jre</version>
     </dependency>
@@ -33,18 +30,6 @@ PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
       <version>3.5.1</version>
       <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
     </dependency>
-  </dependencies>
-  <build><plugins>
-    <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.13.0</version></plugin>
-    <plugin><artifactId>maven-resources-plugin</artifactId><version>3.3.1</version></plugin>
-    <plugin>
-      <artifactId>maven-dependency-plugin</artifactId><version>3.8.1</version>
-      <executions><execution>
-        <phase>compile</phase><goals><goal>copy-dependencies</goal></goals>
-      </execution></executions>
-    </plugin>
-  </plugins></build>
-</project>
 """
 PROGRAM = f"""
 import java.security.MessageDigest;
@@ -100,16 +85,19 @@ class Project(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         readme = README.read_text()
-        dependencies = re.search(r" *<dependencies>.*(?= *</dependencies>)", readme, re.DOTALL)[0]
-        project = PROJECT.format(repository=REPOSITORY.as_uri(), dependencies=dependencies)
-        (cls.folder / "pom.xml").write_text(project)
+        (project,) = examples(readme, "xml")
+        for place, more in (("  <dependencies>", REPOSITORIES),
+                            ("  </dependencies>", DEPENDENCIES)):
+            project = project.replace(place, more + place)
+        (cls.folder / "pom.xml").write_text(project.replace(">8<", ">17<"))
         sources = cls.folder / "src/main/java"
         sources.mkdir(parents=True)
         for program in [PROGRAM, *examples(readme, "java")]:
             name = re.search(r"^class (\w+)", program, re.MULTILINE)[1]
             (sources / f"{name}.java").write_text(program)
         shutil.rmtree(STORE / GROUP, ignore_errors=True)  # of another build
-        run("mvn", "-B", "-ntp", "-q", f"-Dmaven.repo.local={STORE}", "compile", cwd=cls.folder)
+        run("mvn", "-B", "-ntp", "-q", f"-Dmaven.repo.local={STORE}", "compile",
+            "dependency:copy-dependencies", cwd=cls.folder)
 
     def java(self, *arguments):
         folder = self.folder / "target"

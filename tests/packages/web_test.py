@@ -3,25 +3,20 @@
 bundler. page_test.py uses the page.
 """
 
-import functools
 import gzip
-import http.server
 import json
 import re
 import shutil
-import threading
 import unittest
 import zipfile
 
 from common import (BUILD, CHROMIUM, DRIVERS, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER,
                     FINGERPRINT_WORDS, PROGRAM, RELEASE, TOP, Scratch, chromium, comments, examples,
-                    loaded, needs, run, sqlite_source)
+                    loaded, needs, run, served, sqlite_source)
 
 WEB = BUILD / "web"
 MODULE = WEB / "module"
 README = (TOP / "ext/packages/web/README.md").read_text()
-
-
 TYPED = """
 import { open, SqliteError, type Value } from "sqlite-bloom-wasm";
 import { openInWorker } from "sqlite-bloom-wasm/client";
@@ -108,11 +103,6 @@ const answers = async () =>
 answers().then((all) => Promise.all(all)).catch(String)
   .then((found) => {{ window.found = found; }});
 """
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *arguments):
-        pass
-
-
 # How each makes dist; the page's script; and whether the package has to be copied beside it.
 BUNDLERS = {
     "vite": ("build --base ./", None, False),
@@ -133,10 +123,7 @@ class Bundlers(Scratch):
         (folder / "package.json").write_text(json.dumps(
             {"private": True, "@parcel/resolver-default": {"packageExports": True}}))
         (folder / "package-lock.json").touch()  # by which parcel knows its project
-        server = http.server.ThreadingHTTPServer(
-            ("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with server, chromium() as browser:
+        with served(folder) as address, chromium() as browser:
             for name, (arguments, script, needs_package) in BUNDLERS.items():
                 with self.subTest(bundler=name):
                     (folder / "index.html").write_text(
@@ -149,12 +136,10 @@ class Bundlers(Scratch):
                         if needs_package and path.suffix in (".mjs", ".wasm"):
                             shutil.copy(path, folder / "dist")
                     page = browser.new_page()
-                    page.goto(f"http://127.0.0.1:{server.server_port}/"
-                              f"{'' if script else 'dist/'}index.html")
+                    page.goto(f"{address}{'' if script else 'dist/'}index.html")
                     page.wait_for_function("window.found", timeout=120_000)
                     self.assertEqual(page.evaluate("found"), [[list(FINGERPRINT_ANSWER)]] * 2)
                     page.close()
-            server.shutdown()
 
 
 class Files(Scratch):
