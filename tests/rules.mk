@@ -93,18 +93,17 @@ $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/fau
 	$(LINK) -o $@ $(filter tests/%.c,$^) $(CMOCKA) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
 	    -lpthread -lm
 COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
-$(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
+SIMULATOR = $(wildcard tests/simulator/*.[ch])
+SEQUENCES = $(wildcard tests/tables/sequences_*.[ch])
+$(BUILD)/tests/simulator: $(SIMULATOR)
+$(BUILD)/tests/sequences_test: $(SEQUENCES)
+$(BUILD)/tests/simulator $(BUILD)/tests/sequences_test:
 	@mkdir -p $(@D)
-	$(LINK) -DSIMULATOR_COMMIT='"$(COMMIT)"' -o $@ $(filter tests/simulator/%.c,$^) \
+	$(LINK) -DSIMULATOR_COMMIT='"$(COMMIT)"' -o $@ $(filter tests/%.c,$^) \
 	    $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
 
 $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
-
-SEQUENCES = $(wildcard tests/tables/sequences_*.[ch])
-$(BUILD)/tests/sequences_test: $(SEQUENCES)
-	@mkdir -p $(@D)
-	$(LINK) -o $@ $(filter tests/tables/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
 
 # $(call limited,NAME,FLAGS): the extension, the unit tests, the simulator and the sequences with
 # other limits, in build/NAME. Files that know no SQLite are the same objects in all of them.
@@ -121,17 +120,14 @@ $(LIBRARY_TESTS:$(BUILD)/%=$(BUILD)/$(1)/%): $(BUILD)/$(1)/tests/%: tests/librar
 	@mkdir -p $$(@D)
 	$$(COMPILE) $(2) $$(LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c %.o,$$^) \
 	    -lcmocka -lm
-$(BUILD)/$(1)/tests/simulator: $(wildcard tests/simulator/*.[ch]) tests/rules.mk \
+$(BUILD)/$(1)/tests/simulator: $(SIMULATOR)
+$(BUILD)/$(1)/tests/sequences_test: $(SEQUENCES)
+$(BUILD)/$(1)/tests/simulator $(BUILD)/$(1)/tests/sequences_test: tests/rules.mk \
     $(call objects_of,$(1)_linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
     $(call objects_of,$(1),$(filter $(NO_SQLITE),$(SOURCES))) $(filter %.o,$(LINKED_SQLITE))
 	@mkdir -p $$(@D)
 	$$(LINK) $(2) -DSIMULATOR_COMMIT='"$$(COMMIT)"' -o $$@ $$(filter %.c %.o,$$^) \
 	    $$(filter -%,$$(LINKED_SQLITE)) -lpthread -lm
-$(BUILD)/$(1)/tests/sequences_test: $(SEQUENCES) tests/rules.mk \
-    $(call objects_of,$(1)_linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
-    $(call objects_of,$(1),$(filter $(NO_SQLITE),$(SOURCES))) $(filter %.o,$(LINKED_SQLITE))
-	@mkdir -p $$(@D)
-	$$(LINK) $(2) -o $$@ $$(filter %.c %.o,$$^) $$(filter -%,$$(LINKED_SQLITE)) -lpthread -lm
 endef
 SMALL = $(BUILD)/small
 $(eval $(call limited,small,$(call limits_of,1)))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The rules of the house that a compiler does not see: folders, widths, names.
 
-A source file includes nothing of a folder above its own; the filter library names no SQLite; no
-line of code, comment or text is wider than 100 columns; no two files give one name to two things,
-so that all of them make one file; the headers of others that ext/packages has are as theirs.
+A source file includes nothing of a folder above its own; no line of code, comment or text is wider
+than 100 columns; no two files give one name to two things, so that all of them make one file; the
+headers of others that ext/packages has are as theirs.
 """
 import os
 import pathlib
@@ -72,11 +72,6 @@ class House(unittest.TestCase):
                 self.assertTrue((TOP / "ext" / name).is_file(), f"{path} includes {name}")
                 seen += 1
         self.assertGreater(seen, 50)
-
-    def test_the_filter_library_knows_no_sqlite(self):
-        for path in sources():
-            if folder_of(path) not in WITH_SQLITE:
-                self.assertIsNone(re.search(r"\bsqlite3_\w+\s*\(", path.read_text()), path)
 
     def test_files_that_comments_name_are_there(self):
         """layout.h, filter/layout.h, growth_test.c: of this folder, of ext, or of the tests."""

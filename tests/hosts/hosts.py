@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -39,18 +40,14 @@ BUN, DENO = (str(DRIVERS / "node_modules/.bin" / name) for name in ("bun", "deno
 MESSAGE = "bloom_check: argument 1 is NULL. Check that the row with the filter exists"
 
 
-class Skip(Exception):
-    """Something that the host needs is not here."""
-
-
 def need(*tools):
     if missing(*tools):
-        raise Skip(missing(*tools).removeprefix("skipped: "))
+        raise unittest.SkipTest(missing(*tools).removeprefix("skipped: "))
 
 
 def need_package(target, folder):
     if not (BUILD / folder / "built").exists():
-        raise Skip(f"make {target} did not build it")
+        raise unittest.SkipTest(f"make {target} did not build it")
 
 
 def shell():
@@ -135,7 +132,8 @@ def interpreter(*command, probe):
         need(command[0])
         probed = subprocess.run(probe, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         if probed.returncode != 0:
-            raise Skip(f"{command[0]} is there, its binding to SQLite is not: {' '.join(probe)}")
+            raise unittest.SkipTest(
+                f"{command[0]} is there, its binding to SQLite is not: {' '.join(probe)}")
         return run(*command[:-1], SCRIPTS / command[-1], LIBRARY)
 
     return load
@@ -209,7 +207,7 @@ def examine(name):
         printed = HOSTS[name]()
         if not name.startswith("ORM"):  # those have been judged by their comments
             judge(printed)
-    except Skip as reason:
+    except unittest.SkipTest as reason:
         outcome, problem = "skip", reason
     except (AssertionError, OSError, subprocess.SubprocessError) as error:
         outcome, problem = "FAIL", error

@@ -4,9 +4,7 @@ source.
 
 Platforms: the extension gives the same bytes and answers on big-endian, arm64, 32-bit and musl
 platforms, and by other compilers, as here. Each platform is a compiler and what runs its programs
-(qemu-user); one that is not installed is skipped visibly. Debian packages: gcc-s390x-linux-gnu
-gcc-aarch64-linux-gnu gcc-i686-linux-gnu libc6-dev-s390x-cross libc6-dev-arm64-cross
-libc6-dev-i386-cross qemu-user musl-tools.
+(qemu-user); one that is not installed is skipped visibly. .ci/run names Debian's packages.
 
 Options: the extension, as it was built, in a SQLite that was compiled as its documentation
 recommends (https://sqlite.org/compile.html): some functions are missing there, so that their place

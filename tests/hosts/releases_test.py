@@ -1,18 +1,13 @@
 #!/usr/bin/env python3
-"""The oldest SQLite that is supported, 3.31.1, and the newest. (That older ones are refused:
-host_test.c.)
+"""The oldest SQLite that is supported, 3.31.1, and the newest. Skips visibly when the source cannot
+be had. (That older ones are refused: host_test.c.)
 
 Oldest, Newest: the tests of pins, messages, refusals and sequences, and the simulator for a short
-time, with that SQLite compiled in, under the sanitizers. On the system's SQLite they run by
-themselves, see tests/rules.mk. PROGRAMS in the environment names others of tests/faults and
-tests/tables. Each release has a build folder of its own, build/oldest and build/newest, so that
-what was compiled stays.
+time, with that SQLite compiled in, under the sanitizers, in build/oldest and build/newest. PROGRAMS
+in the environment names others of tests/faults and tests/tables.
 
 Scripts: the sources compile with the headers of the oldest, and all scripts are run on it, in a
-library that takes the place of the system's for Python's apsw. On the newest, tests/rules.mk runs
-them with apsw's own.
-
-Skips visibly when the source cannot be had.
+library that takes the place of the system's for Python's apsw.
 """
 import contextlib
 import hashlib

@@ -190,12 +190,6 @@ class Scratch(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         return folder
 
-    def fails(self, *command, **options):
-        """What a command prints that must fail."""
-        with self.assertRaises(AssertionError) as caught:
-            run(*command, **options)
-        return str(caught.exception)
-
 
 class Python:
     """A virtual environment with our package; with_drivers: and all modules of build/drivers."""

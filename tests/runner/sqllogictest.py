@@ -97,7 +97,7 @@ MOST_LINES_SHOWN = 12
 CASE = os.environ.get("CASE", "").strip("*")
 SQLITE_VERSION = either(apsw, "sqlite_lib_version", "sqlitelibversion")()
 # Converts values as SQLite does, without any script's notice.
-CASTING_CONNECTION = apsw.Connection(":memory:")
+CASTING_CONNECTION = sqlite3.connect(":memory:")
 
 
 class Failure(Exception):
@@ -399,7 +399,7 @@ def render(value, column_type):
 
 
 def convert(expression, value):
-    return next(CASTING_CONNECTION.cursor().execute(f"SELECT {expression}", (value,)))[0]
+    return CASTING_CONNECTION.execute(f"SELECT {expression}", [value]).fetchone()[0]
 
 
 def difference(expected, got):
