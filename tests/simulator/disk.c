@@ -82,12 +82,8 @@ static const struct failure *failing; /* NULL when nothing is to fail */
 static unsigned until_failure;
 static bool fails_from_then_on, failed;
 
-unsigned disk_failures(void) {
-    return sizeof FAILURES / sizeof *FAILURES;
-}
-
-const char *disk_fail(unsigned failure, unsigned n, bool lasting) {
-    failing = &FAILURES[failure];
+const char *disk_fail(unsigned n, bool lasting) {
+    failing = &FAILURES[random_below(sizeof FAILURES / sizeof *FAILURES)];
     until_failure = n;
     fails_from_then_on = lasting;
     failed = false;

@@ -16,13 +16,6 @@ const struct key_type_properties TYPES[KEY_TYPES] = {
                  .salt = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}}},
 };
 
-unsigned keys_count(const struct keys *keys) {
-    unsigned count = 0;
-    for (unsigned key = 0; key < UNIVERSE; key++)
-        count += keys->have[key];
-    return count;
-}
-
 void bind_key(sqlite3_stmt *statement, unsigned key) {
     char text[KEY_TEXT_SIZE];
     if (key % 2 == 0)

@@ -71,7 +71,7 @@ void connection_close(struct connection *connection) {
     for (unsigned i = 0; connection->statements[i] != NULL; i++)
         sqlite3_finalize(connection->statements[i]);
     if (connection->in_transaction)
-        model_rollback(connection);
+        model_end(connection);
     int code = sqlite3_close(connection->database);
     expect(code == SQLITE_OK, "%s cannot be closed: result %d", connection->name, code);
 }
@@ -114,9 +114,7 @@ struct content *view(struct connection *connection, unsigned schema) {
 
 struct content *peek(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    if (connection->in_transaction && !link->sees)
-        return &link->file->committed;
-    return view(connection, schema);
+    return link->sees ? &link->now : &link->file->committed;
 }
 
 struct content *change(struct connection *connection, unsigned schema) {
@@ -124,7 +122,7 @@ struct content *change(struct connection *connection, unsigned schema) {
     return view(connection, schema);
 }
 
-void model_rollback(struct connection *connection) {
+void model_end(struct connection *connection) {
     cursor_end(connection);
     for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
         link->sees = link->sure = link->wrote = false;
@@ -136,38 +134,6 @@ void model_begin(struct connection *connection, bool by_savepoint) {
     connection->in_transaction = true;
     connection->by_savepoint = by_savepoint;
     connection->depth = 0;
-}
-
-void model_keep(struct connection *connection, unsigned schema) {
-    connection->links[schema].file->committed = connection->links[schema].now;
-}
-
-void model_commit(struct connection *connection) {
-    for (unsigned schema = 0; schema < SCHEMAS; schema++)
-        if (connection->links[schema].wrote)
-            model_keep(connection, schema);
-    model_rollback(connection); /* of nothing any more */
-}
-
-void model_savepoint(struct connection *connection) {
-    connection->depth++;
-    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        if (link->sees)
-            link->before[connection->depth] = link->now;
-}
-
-void model_rollback_to(struct connection *connection, unsigned level) {
-    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        if (link->sees)
-            link->now = link->before[level];
-    connection->depth = level;
-}
-
-bool is_tampered(struct connection *connection) {
-    bool is = false;
-    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        is = is || (link->wrote && link->now.tampered);
-    return is;
 }
 
 /* ---- The beginning and the end of a round ---- */
