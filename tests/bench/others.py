@@ -21,7 +21,6 @@ import time
 
 import adblock
 import duckdb
-import fastbloom_rs
 import lmdb
 import rbloom
 import sqlite_bloom
@@ -61,12 +60,6 @@ def section(heading, keys, ways, turns=5, found=None):
 def rbloom_of(keys):
     made = rbloom.Bloom(KEYS, 0.01)
     made.update(keys)
-    return made
-
-
-def fastbloom_of(keys):
-    made = fastbloom_rs.FilterBuilder(KEYS, 0.01).build_bloom_filter()
-    made.add_str_batch(keys)
     return made
 
 
@@ -147,7 +140,7 @@ def main(build, *packages):
         found=VISITS // 10)
 
     asked = [url_of(i if i % 2 == 0 else VISITS + i) for i in range(ASKED)]
-    seen, fastbloom, transaction = database(FILTER.format(KEYS)), fastbloom_of(urls), lmdb_of(urls)
+    seen, transaction = database(FILTER.format(KEYS)), lmdb_of(urls)
     sqlite_bloom.add_all(seen, "t", urls)
     seen.execute("BEGIN")
     stored.execute("BEGIN")
@@ -164,8 +157,6 @@ def main(build, *packages):
         "SQLite, WITHOUT ROWID": each(lambda url: value(stored, ONE, url)),
         "DuckDB, primary key": each(lambda url: value(ducks, ONE, url)),
         "LMDB": each(lambda url: transaction.get(url.encode()) is not None),
-        "rbloom": each(blooms.__contains__),
-        "fastbloom-rs": each(fastbloom.contains_str),
         "adblock": each(lambda url: engine.check_network_urls(
             url, "https://page.example/", "script").matched)}, found=ASKED // 2)
 

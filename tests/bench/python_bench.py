@@ -19,8 +19,7 @@ import polars
 import rbloom
 import sqlite_bloom
 
-from others import (FILTER, KEYS, ORDINARY, VISITS, fastbloom_of, print_versions, rbloom_of,
-                    section, url_of)
+from others import FILTER, KEYS, ORDINARY, VISITS, print_versions, rbloom_of, section, url_of
 
 TURNS = 9
 
@@ -34,6 +33,11 @@ def main(build, *packages):
     def filter_of(keys):
         made = sqlite_bloom.Filter(KEYS)
         made.update(keys)
+        return made
+
+    def fastbloom_of(keys):
+        made = fastbloom_rs.FilterBuilder(KEYS, 0.01).build_bloom_filter()
+        made.add_str_batch(keys)
         return made
 
     def add_each(add):

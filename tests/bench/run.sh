@@ -113,7 +113,7 @@ for part; do
             $ALONE "$PYTHON" $BENCH/floor.py $BUILD/floor 1e5 1e6 1e7 1e8
         ;;
     others)
-        peers="rbloom fastbloom-rs adblock duckdb lmdb"
+        peers="rbloom adblock duckdb lmdb"
         install $peers
         page others.md 'Filters beside what people use without them' others.py \
             $IN_VENV $BENCH/others.py $BUILD $peers

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+enum { KEY_TEXT_SIZE = 16 };
+
 #define SALTING ", salt='000102030405060708090a0b0c0d0e0f'"
 
 const struct key_type_properties TYPES[KEY_TYPES] = {

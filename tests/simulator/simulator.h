@@ -25,14 +25,13 @@
  *      one made by hand that will be rolled back. Queries change nothing.
  *   2. The rows with those that the statement must have made of what was there before, to the bit.
  *      Only where the order of keys is not known, it must be enough that no key was lost. Each
- *      chunk must agree with itself, and a path must lead to it.
+ *      chunk must agree with itself.
  *   3. The rows with the model. It follows the transactions, and has a hash of the rows of each
  *      table: for each file as it was committed, and for each connection as it sees the file now
  *      and saw it at each savepoint. So whatever is read must be what was written and neither
  *      rolled back nor lost, after a crash, too.
  *
- * A new kind of failure of the disk is a row in disk.c, a new step a function and a
- * row in simulator.c.
+ * A failure of the disk is a row in disk.c, and a step is a function and a row in simulator.c.
  */
 #ifndef SIMULATOR_H
 #define SIMULATOR_H
@@ -73,8 +72,6 @@ extern const struct key_type_properties {
     uint8_t affinity; /* as row 0 has it */
     struct bloom_keying keying;
 } TYPES[KEY_TYPES];
-
-enum { KEY_TEXT_SIZE = 16 };
 
 /* Bind ?1 of a statement: a key, or JSON of several, in that order. */
 void bind_key(sqlite3_stmt *statement, unsigned key);
@@ -266,7 +263,7 @@ bool raw_same(const struct raw *raw, const struct raw *other, bool estimated);
 /* Whether no key of a table is lost in the other one: no bit, count or closed mark is. */
 bool raw_contains(const struct raw *raw, const struct raw *part);
 
-/* That each chunk agrees with itself, and that a path leads to it. */
+/* That each chunk agrees with itself. */
 void compare_counts(const struct raw *raw, const char *where);
 
 /* Whether a file, as it is committed, holds these tables with these rows. */
@@ -274,8 +271,6 @@ enum holding { DIFFERS, HOLDS, LOCKED };
 enum holding file_holds(const struct file *file, const struct content *content);
 
 /* ---- The disk ---- */
-
-enum crash { CRASH_KILL, CRASH_POWER };
 
 /* Makes the disk the VFS that SQLite takes; once. */
 void disk_install(void);
@@ -291,8 +286,9 @@ void disk_put(const char *path, const void *bytes, size_t size);
 const char *disk_fail(unsigned n, bool lasting);
 bool disk_forgive(void); /* nothing fails any more; whether something did */
 
-/* Takes all that is there for synced, and an image at the n-th call that changes something. */
-void disk_watch(enum crash crash, unsigned n);
+/* Takes all that is there for synced, and an image at the n-th call that changes something, of a
+ * loss of power or of a kill. */
+void disk_watch(bool power, unsigned n);
 
 /* What the image holds is on the disk, and else nothing. Taken now when none was. No file may be
  * open. */

@@ -348,7 +348,7 @@ void step_failed_attach(struct connection *connection) {
  * committed before it or what it has committed; all files the same, except in WAL mode, where each
  * commits by itself. */
 void crash_in(step *made, struct connection *connection) {
-    const enum crash kind = setting.synced && !random_once_in(3) ? CRASH_POWER : CRASH_KILL;
+    const bool power = setting.synced && !random_once_in(3);
     const unsigned calls = 1 + random_below(1U << random_below(7));
     struct content before[FILES];
     bool all_known = made != step_stranger; /* which may commit more than once */
@@ -363,8 +363,8 @@ void crash_in(step *made, struct connection *connection) {
         made(connection);
         return;
     }
-    note("-- %s at call %u of the disk", kind == CRASH_KILL ? "a kill" : "a loss of power", calls);
-    disk_watch(kind, calls);
+    note("-- %s at call %u of the disk", power ? "a loss of power" : "a kill", calls);
+    disk_watch(power, calls);
     made(connection);
     for (unsigned i = 0; i < CONNECTIONS; i++)
         connection_close(&connections[i]);

@@ -142,14 +142,13 @@ void model_begin(struct connection *connection, bool by_savepoint) {
 struct options random_options(void) {
     static const unsigned CAPACITIES[] = {8, 20, 30, 40, 60, 200, 900};
     static const double RATES[] = {0.1, 0.05, 0.02, 0.01, 0.001, 0.0001};
+    static const enum bloom_growth_mode FEW[] = {BLOOM_GROWTH_OFF, BLOOM_GROWTH_ERROR};
     const unsigned mode = random_below(8);
     const bool ages = random_below(100) < setting.generations;
     struct options options = {
         .growth = {.capacity = CAPACITIES[random_below(sizeof CAPACITIES / sizeof *CAPACITIES)],
                    .rate = RATES[random_below(sizeof RATES / sizeof *RATES)],
-                   .mode = mode == 0   ? BLOOM_GROWTH_OFF
-                           : mode == 1 ? BLOOM_GROWTH_ERROR
-                                       : BLOOM_GROWTH_ON},
+                   .mode = mode < 2 ? FEW[mode] : BLOOM_GROWTH_ON},
         .key = random_once_in(4) ? (enum key_type)random_below(KEY_TYPES) : AS_IT_IS};
     const bool counts = !ages && random_below(100) < setting.counting;
     options.growth.layout = counts ? &bloom_layout_counting : &bloom_layout_blocked;
