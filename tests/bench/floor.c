@@ -81,7 +81,8 @@ static void *allocated(size_t bytes) {
 
 /* Of the numbers from, from + step, ...; a share of them is of numbers that are never added. */
 static struct keys make_keys(double absent_share, uint64_t from, double step, size_t count) {
-    struct keys keys = {allocated(8 * count), allocated(16 * count), count, 0};
+    uint64_t *words = allocated(24 * count);
+    struct keys keys = {words, words + count, count, 0};
     for (size_t i = 0; i < count; i++) {
         bool absent = (double)bench_random(i ^ ABSENT) < absent_share * 0x1p64;
         uint64_t number = absent ? ABSENT + i : from + (uint64_t)((double)i * step);
@@ -90,11 +91,6 @@ static struct keys make_keys(double absent_share, uint64_t from, double step, si
         keys.present += !absent;
     }
     return keys;
-}
-
-static void free_keys(struct keys *keys) {
-    free(keys->one);
-    free(keys->two);
 }
 
 static void make_ours(struct contender *it, uint64_t capacity) {
@@ -218,7 +214,7 @@ static void fill(uint64_t capacity) {
         uint64_t from = capacity * stretch / STRETCHES;
         struct keys keys = make_keys(0, from, 1, capacity * (stretch + 1) / STRETCHES - from);
         measure(ADD, stretch % 2 == 1, stretch, &keys);
-        free_keys(&keys);
+        free(keys.one);
     }
 }
 
@@ -253,8 +249,8 @@ int main(int count, char **arguments) {
                 measure(CHECK, many, turn, &mixed);
         for (size_t j = 0; j < CONTENDERS; j++)
             print(&contenders[j], capacity, check(&contenders[j], &absent, false));
-        free_keys(&mixed);
-        free_keys(&absent);
+        free(mixed.one);
+        free(absent.one);
     }
     return 0;
 }

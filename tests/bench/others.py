@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What people wait for, beside what they use without a filter.
 
-    others.py LIBRARY BUILD PACKAGE ...
+    others.py BUILD PACKAGE ...
 
 prints Markdown: nanoseconds of processor time a key, and the ratio to the first way. A million URLs
 of 60 to 80 bytes, filters at 1 %; each way that writes gets a new file in the folder BUILD. Ways
@@ -21,9 +21,9 @@ import time
 
 import adblock
 import duckdb
-import fastbloom_rs
 import lmdb
 import rbloom
+import sqlite_bloom
 
 from report import print_table
 
@@ -63,31 +63,20 @@ def rbloom_of(keys):
     return made
 
 
-def fastbloom_of(keys):
-    made = fastbloom_rs.FilterBuilder(KEYS, 0.01).build_bloom_filter()
-    made.add_str_batch(keys)
-    return made
-
-
 def value(database, query, *bindings):
     return (database.execute(query, bindings).fetchone() or [0])[0]
 
 
-def package(build, compiled, packages):
-    """sqlite_bloom in the folder build, with what it has compiled. Prints the versions."""
-    shutil.rmtree(build, ignore_errors=True)
-    shutil.copytree("ext/packages/python/sqlite_bloom", build / "sqlite_bloom")
-    for file in compiled:
-        shutil.copy(file, build / "sqlite_bloom")
-    sys.path.insert(0, str(build))
+def print_versions(packages):
     print("- versions:", f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version},",
           ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages))
-    return importlib.import_module("sqlite_bloom")
 
 
-def main(library, build, *packages):
+def main(build, *packages):
     build = pathlib.Path(build, "others").resolve()
-    bloom = package(build, [library], packages)
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir()
+    print_versions(packages)
     fresh = (str(build / str(number)) for number in itertools.count())
 
     def adblock_of(text):
@@ -97,7 +86,7 @@ def main(library, build, *packages):
 
     def database(script=""):
         made = sqlite3.connect(next(fresh), isolation_level=None)
-        bloom.load(made)
+        sqlite_bloom.load(made)
         made.executescript("PRAGMA journal_mode=WAL; PRAGMA cache_size=-2000000;" + script)
         return made
 
@@ -151,8 +140,8 @@ def main(library, build, *packages):
         found=VISITS // 10)
 
     asked = [url_of(i if i % 2 == 0 else VISITS + i) for i in range(ASKED)]
-    seen, fastbloom, transaction = database(FILTER.format(KEYS)), fastbloom_of(urls), lmdb_of(urls)
-    bloom.add_all(seen, "t", urls)
+    seen, transaction = database(FILTER.format(KEYS)), lmdb_of(urls)
+    sqlite_bloom.add_all(seen, "t", urls)
     seen.execute("BEGIN")
     stored.execute("BEGIN")
     filter_, engine = value(stored, "SELECT f FROM filters"), adblock_of(texts["hosts"])
@@ -168,8 +157,6 @@ def main(library, build, *packages):
         "SQLite, WITHOUT ROWID": each(lambda url: value(stored, ONE, url)),
         "DuckDB, primary key": each(lambda url: value(ducks, ONE, url)),
         "LMDB": each(lambda url: transaction.get(url.encode()) is not None),
-        "rbloom": each(blooms.__contains__),
-        "fastbloom-rs": each(fastbloom.contains_str),
         "adblock": each(lambda url: engine.check_network_urls(
             url, "https://page.example/", "script").matched)}, found=ASKED // 2)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Filters of Python programs, beside rbloom and fastbloom-rs, and beside exact stores.
 
-    python_bench.py LIBRARY MODULE BUILD PACKAGE ...
+    python_bench.py BUILD PACKAGE ...
 
 prints Markdown as others.py does, with the same million URLs of 60 to 80 bytes and filters at 1 %.
-LIBRARY and MODULE are what the package has compiled. Text of Python keeps its hash, which rbloom
-uses, so that rbloom hashes each URL in its first turn only.
+Text of Python keeps its hash, which rbloom uses, so that rbloom hashes each URL in its first turn
+only.
 """
 import pathlib
 import shutil
@@ -17,20 +17,27 @@ import lmdb
 import numpy
 import polars
 import rbloom
+import sqlite_bloom
 
-from others import (FILTER, KEYS, ORDINARY, VISITS, fastbloom_of, package, rbloom_of, section,
-                    url_of)
+from others import FILTER, KEYS, ORDINARY, VISITS, print_versions, rbloom_of, section, url_of
 
 TURNS = 9
 
 
-def main(library, module, build, *packages):
+def main(build, *packages):
     build = pathlib.Path(build, "python").resolve()
-    bloom = package(build, [library, module], packages)
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir()
+    print_versions(packages)
 
     def filter_of(keys):
-        made = bloom.Filter(KEYS)
+        made = sqlite_bloom.Filter(KEYS)
         made.update(keys)
+        return made
+
+    def fastbloom_of(keys):
+        made = fastbloom_rs.FilterBuilder(KEYS, 0.01).build_bloom_filter()
+        made.add_str_batch(keys)
         return made
 
     def add_each(add):
@@ -39,9 +46,9 @@ def main(library, module, build, *packages):
 
     def add_all():
         database = sqlite3.connect(build / "add_all.db")
-        bloom.load(database)
+        sqlite_bloom.load(database)
         database.executescript(f"DROP TABLE IF EXISTS t; {FILTER.format(KEYS)}")
-        bloom.add_all(database, "t", urls)
+        sqlite_bloom.add_all(database, "t", urls)
 
     def insert_all():
         database = sqlite3.connect(build / "insert.db")
@@ -59,21 +66,21 @@ def main(library, module, build, *packages):
     asked = [url_of(i if i % 2 == 0 else VISITS + i) for i in range(KEYS)]
     numbers, column = numpy.arange(KEYS), polars.Series(asked)
     ours, theirs, others = filter_of(urls), rbloom_of(urls), fastbloom_of(urls)
-    whole = bloom.build(numbers)
+    whole = sqlite_bloom.build(numbers)
 
     section("A filter of a list of URLs", KEYS, {
         "`Filter(n)`, `update(urls)`": lambda: filter_of(urls),
         "rbloom, `update`": lambda: rbloom_of(urls),
         "fastbloom-rs, `add_str_batch`": lambda: fastbloom_of(urls),
-        "`build(urls)`, which finds the size": lambda: bloom.build(urls),
-        "`build` of 64-bit numbers of numpy": lambda: bloom.build(numbers)}, TURNS)
+        "`build(urls)`, which finds the size": lambda: sqlite_bloom.build(urls),
+        "`build` of 64-bit numbers of numpy": lambda: sqlite_bloom.build(numbers)}, TURNS)
     section("One URL a call, half of them known", KEYS, {
         "`url in Filter`": lambda: sum(url in ours for url in asked),
         "`url in` rbloom": lambda: sum(url in theirs for url in asked),
         "fastbloom-rs, `contains_str`": lambda: sum(others.contains_str(url) for url in asked)},
         TURNS, KEYS // 2)
     section("Adding one URL a call", KEYS, {
-        "`add`": lambda: add_each(bloom.Filter(KEYS).add),
+        "`add`": lambda: add_each(sqlite_bloom.Filter(KEYS).add),
         "rbloom, `add`": lambda: add_each(rbloom.Bloom(KEYS, 0.01).add),
         "fastbloom-rs, `add_str`": lambda: add_each(
             fastbloom_rs.FilterBuilder(KEYS, 0.01).build_bloom_filter().add_str)}, TURNS)

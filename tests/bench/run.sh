@@ -35,10 +35,11 @@ need() {
         { echo "make bench needs more packages: sudo apt-get install $2" >&2; exit 1; }
 }
 
-# install PACKAGE ...: of PyPI, for $BUILD/venv/bin/python.
+# install PACKAGE ...: of PyPI, and our own as pip compiles it, for $BUILD/venv/bin/python.
 install() {
     need "$PYTHON -m venv --system-site-packages $BUILD/venv" python3-venv
     $BUILD/venv/bin/pip install -q "$@"
+    $BUILD/venv/bin/pip install -q --force-reinstall --no-deps ./ext/packages/python
 }
 
 # On what, with what and when is measured.
@@ -112,30 +113,21 @@ for part; do
             $ALONE "$PYTHON" $BENCH/floor.py $BUILD/floor 1e5 1e6 1e7 1e8
         ;;
     others)
-        peers="rbloom fastbloom-rs adblock duckdb lmdb"
+        peers="rbloom adblock duckdb lmdb"
         install $peers
         page others.md 'Filters beside what people use without them' others.py \
-            $IN_VENV $BENCH/others.py "$LIBRARY" $BUILD $peers
+            $IN_VENV $BENCH/others.py $BUILD $peers
         ;;
     python)
         peers="rbloom fastbloom-rs lmdb numpy polars"
         install $peers adblock duckdb
-        # As pip compiles it: the filter library is one file, of the folders without SQLite.
-        grep '^#include "' ext/sqlite-bloom.c | grep -v '"\(sqlite/\|table/\|extension\)' \
-            >$BUILD/filters.c
-        echo '#include "sqlite-bloom-filter.c"' >>$BUILD/filters.c
-        $COMPILE -shared -fvisibility=hidden -Iext -Iext/packages/cpython \
-            -o $BUILD/_filter.abi3.so ext/packages/python/*.c $BUILD/filters.c -lm
         page python.md 'Filters of Python programs' python_bench.py \
-            $IN_VENV $BENCH/python_bench.py "$LIBRARY" $BUILD/_filter.abi3.so $BUILD $peers
+            $IN_VENV $BENCH/python_bench.py $BUILD $peers
         ;;
     scrapy)
         install scrapy
-        mkdir -p $BUILD/package
-        cp -r ext/packages/python/sqlite_bloom $BUILD/package
-        cp "$LIBRARY" $BUILD/package/sqlite_bloom
         page scrapy.md 'Scrapy with its own dupefilter and queue, and with ours' scrapy_bench.py \
-            env PYTHONPATH=$BUILD/package $IN_VENV $BENCH/scrapy_bench.py
+            $IN_VENV $BENCH/scrapy_bench.py
         ;;
     sql)
         version=$("$PYTHON" -c 'import apsw; print(apsw.sqlitelibversion())')

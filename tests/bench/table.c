@@ -20,6 +20,7 @@
 
 #include <sqlite3.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 
 enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
@@ -37,15 +38,14 @@ struct subject {
     const char *kind;
     const char *layout; /* NULL for an index */
     double keys;
-    char path[600];
+    int inserts, commits; /* of a round */
+    char *path;
     sqlite3 *database;
     sqlite3_stmt *check, *insert, *join;
     sqlite3_stmt *take_out;     /* NULL where keys cannot be deleted */
     double times[JOBS][ROUNDS]; /* none is 0 but of what is not measured */
 };
 
-#define CACHE_ALL "PRAGMA cache_size=-2000000"
-#define SETTINGS "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;" CACHE_ALL
 #define CHECKPOINT "PRAGMA wal_checkpoint(TRUNCATE);"
 #define COUNT_TO "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
 
@@ -54,9 +54,14 @@ static void fail(sqlite3 *database, const char *what) {
     exit(1);
 }
 
-static void run(sqlite3 *database, const char *sql) {
+static void run(sqlite3 *database, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *sql = sqlite3_vmprintf(format, list);
+    va_end(list);
     if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
         fail(database, sql);
+    sqlite3_free(sql);
 }
 
 static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
@@ -67,90 +72,64 @@ static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
     return statement;
 }
 
-/* A new database at a path. */
-static sqlite3 *open_connection(const char *path, const char *extension) {
-    sqlite3 *database;
-    remove(path);
-    if (sqlite3_open(path, &database) != SQLITE_OK)
-        fail(database, path);
-    sqlite3_enable_load_extension(database, 1);
-    if (sqlite3_load_extension(database, extension, NULL, NULL) != SQLITE_OK)
-        fail(database, "load");
-    return database;
-}
-
-static double now(void) {
-    return bench_now(CLOCK_MONOTONIC);
-}
-
-/* What random_word goes on from: whoever sets it back gets the same words again. */
-static uint64_t next_random;
-
-static uint64_t random_word(void) {
-    return bench_random(next_random++);
-}
-
-/* Runs a statement once with a key of 17 characters, of which there is one for each word. */
-static void step_with_key(sqlite3_stmt *statement, uint64_t word) {
-    char key[17] = "k";
-    for (size_t i = 1; i < sizeof key; i++, word <<= 4)
-        key[i] = "0123456789abcdef"[word >> 60];
-    sqlite3_bind_text(statement, 1, key, sizeof key, SQLITE_STATIC);
-    sqlite3_step(statement);
-    if (sqlite3_reset(statement) != SQLITE_OK)
-        fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
-}
-
-/* ns for each run of a statement with random keys. */
-static double measure(sqlite3_stmt *statement, int count) {
-    double start = now();
-    for (int i = 0; i < count; i++)
-        step_with_key(statement, random_word());
-    return (now() - start) / count;
-}
-
-/* How many keys a round inserts, at most: a tenth of those of a small table, which would not stay
- * one. */
-static int at_most_tenth(const struct subject *subject, int count) {
-    return count < subject->keys / 10 ? count : (int)(subject->keys / 10);
+/* ns for each run of a statement with keys of 17 characters, those of a number and the next. */
+static double measure(sqlite3_stmt *statement, uint64_t number, int count) {
+    double start = bench_now(CLOCK_MONOTONIC);
+    for (int i = 0; i < count; i++) {
+        char key[17] = "k";
+        uint64_t word = bench_random(number + (uint64_t)i);
+        for (size_t j = 1; j < sizeof key; j++, word <<= 4)
+            key[j] = "0123456789abcdef"[word >> 60];
+        sqlite3_bind_text(statement, 1, key, sizeof key, SQLITE_STATIC);
+        sqlite3_step(statement);
+        if (sqlite3_reset(statement) != SQLITE_OK)
+            fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
+    }
+    return (bench_now(CLOCK_MONOTONIC) - start) / count;
 }
 
 /* The table t of a database of its own, with that many keys. */
 static void make(struct subject *subject, const char *extension, const char *folder) {
+    sqlite3 *database;
+    const char *layout = subject->layout;
+    /* A round inserts at most a tenth of the keys of a small table, which would not stay one. */
+    const double tenth = subject->keys / 10;
+    subject->inserts = INSERTS < tenth ? INSERTS : (int)tenth;
+    subject->commits = COMMITS < tenth ? COMMITS : (int)tenth;
+    subject->path = sqlite3_mprintf("%s/table_%s_%.0e.db", folder, subject->kind, subject->keys);
+    remove(subject->path);
+    if (sqlite3_open(subject->path, &database) != SQLITE_OK ||
+        sqlite3_enable_load_extension(database, 1) != SQLITE_OK ||
+        sqlite3_load_extension(database, extension, NULL, NULL) != SQLITE_OK)
+        fail(database, subject->path);
+    subject->database = database;
+    run(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;"
+                  "PRAGMA cache_size=-2000000");
     /* A tenth more than it will ever hold. It does not grow: then its shape is that of bloom_agg.
      */
-    int inserts = at_most_tenth(subject, INSERTS), commits = at_most_tenth(subject, COMMITS);
-    double capacity = 1.1 * (subject->keys + ROUNDS * (inserts + commits));
-    char sql[1300];
-    snprintf(subject->path, sizeof subject->path, "%s/table_%s_%.0e.db", folder,
-             subject->layout != NULL ? subject->layout : "index", subject->keys);
-    sqlite3 *database = subject->database = open_connection(subject->path, extension);
-    run(database, SETTINGS);
-    if (subject->layout != NULL)
-        snprintf(sql, sizeof sql,
-                 "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01, growth=off, "
-                 "layout=%s);" COUNT_TO
-                 "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(i, %.0f, 0.01, '%s') FROM c",
-                 capacity, subject->layout, subject->keys, capacity, subject->layout);
+    double capacity = 1.1 * (subject->keys + ROUNDS * (subject->inserts + subject->commits));
+    if (layout != NULL)
+        run(database,
+            "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01, growth=off, "
+            "layout=%s);" COUNT_TO
+            "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(i, %.0f, 0.01, '%s') FROM c",
+            capacity, layout, subject->keys, capacity, layout);
     else
-        snprintf(sql, sizeof sql,
-                 "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;" COUNT_TO
-                 "INSERT INTO t SELECT 'k' || lower(hex(substr(bloom_hash(i), 1, 8))) AS key FROM "
-                 "c ORDER BY key",
-                 subject->keys);
-    run(database, sql);
+        run(database,
+            "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;" COUNT_TO
+            "INSERT INTO t SELECT 'k' || lower(hex(substr(bloom_hash(i), 1, 8))) AS key FROM c "
+            "ORDER BY key",
+            subject->keys);
     /* All pages into the connection's cache, and the log into the file. */
-    run(database, CHECKPOINT);
-    run(database, subject->layout != NULL ? "SELECT sum(length(data)) FROM t_data"
-                                          : "SELECT sum(length(key)) FROM t");
-    snprintf(sql, sizeof sql,
-             "CREATE TEMP TABLE absent AS " COUNT_TO
-             "SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
-             (double)CHECKS);
-    run(database, sql);
+    run(database, layout != NULL ? CHECKPOINT "SELECT sum(length(data)) FROM t_data"
+                                 : CHECKPOINT "SELECT sum(length(key)) FROM t");
+    run(database,
+        "CREATE TEMP TABLE absent AS " COUNT_TO
+        "SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
+        (double)CHECKS);
     subject->check = prepare(database, "SELECT 1 FROM t WHERE key = ?");
     subject->insert = prepare(database, "INSERT OR IGNORE INTO t(key) VALUES (?)");
-    if (subject->layout == NULL || strcmp(subject->layout, "counting") == 0)
+    if (layout == NULL || strcmp(layout, "counting") == 0)
         subject->take_out = prepare(database, "DELETE FROM t WHERE key = ?");
     subject->join =
         prepare(database, "SELECT count(*) FROM absent WHERE NOT EXISTS (SELECT 1 FROM t WHERE "
@@ -159,25 +138,23 @@ static void make(struct subject *subject, const char *extension, const char *fol
 
 static void measure_all(struct subject *subject, int round) {
     sqlite3 *database = subject->database;
-    int inserts = at_most_tenth(subject, INSERTS), commits = at_most_tenth(subject, COMMITS);
-    measure(subject->check, ALONE); /* its pages into the processor's caches */
-    subject->times[JOB_ALONE][round] = measure(subject->check, ALONE);
+    const uint64_t number = (uint64_t)round << 40;       /* of absent keys */
+    const uint64_t added = number + (UINT64_C(1) << 32); /* of those that this round inserts */
+    measure(subject->check, number, ALONE);              /* its pages into the processor's caches */
+    subject->times[JOB_ALONE][round] = measure(subject->check, number + ALONE, ALONE);
     run(database, "BEGIN");
-    subject->times[JOB_CHECK][round] = measure(subject->check, CHECKS);
-    double start = now();
+    subject->times[JOB_CHECK][round] = measure(subject->check, number + 2 * ALONE, CHECKS);
+    double start = bench_now(CLOCK_MONOTONIC);
     if (sqlite3_step(subject->join) != SQLITE_ROW ||
         sqlite3_column_int(subject->join, 0) < CHECKS * 98 / 100)
         fail(database, "join");
     sqlite3_reset(subject->join);
-    subject->times[JOB_JOIN][round] = (now() - start) / CHECKS;
-    uint64_t first_key = next_random;
-    subject->times[JOB_INSERT][round] = measure(subject->insert, inserts);
-    if (subject->take_out != NULL) {
-        next_random = first_key;
-        subject->times[JOB_DELETE][round] = measure(subject->take_out, inserts);
-    }
+    subject->times[JOB_JOIN][round] = (bench_now(CLOCK_MONOTONIC) - start) / CHECKS;
+    subject->times[JOB_INSERT][round] = measure(subject->insert, added, subject->inserts);
+    if (subject->take_out != NULL)
+        subject->times[JOB_DELETE][round] = measure(subject->take_out, added, subject->inserts);
     run(database, "COMMIT;" CHECKPOINT);
-    subject->times[JOB_COMMIT][round] = measure(subject->insert, commits);
+    subject->times[JOB_COMMIT][round] = measure(subject->insert, added + INSERTS, subject->commits);
     run(database, CHECKPOINT);
 }
 
@@ -226,7 +203,7 @@ int main(int count, char **arguments) {
     }
     for (int i = 0; i < subject_count; i++) {
         run(subjects[i].database, "PRAGMA journal_mode=DELETE");
-        remove(subjects[i].path);
+        remove(subjects[i].path); /* the connection stays open */
     }
     return 0;
 }

@@ -49,7 +49,7 @@ struct handle {
 
 static struct inode inodes[INODES];
 static bool watching, has_image;
-static enum crash crash_kind;
+static bool loses_power; /* in the crash, or else the process is killed */
 static unsigned until_image;
 static uint64_t random_state;
 
@@ -82,12 +82,8 @@ static const struct failure *failing; /* NULL when nothing is to fail */
 static unsigned until_failure;
 static bool fails_from_then_on, failed;
 
-unsigned disk_failures(void) {
-    return sizeof FAILURES / sizeof *FAILURES;
-}
-
-const char *disk_fail(unsigned failure, unsigned n, bool lasting) {
-    failing = &FAILURES[failure];
+const char *disk_fail(unsigned n, bool lasting) {
+    failing = &FAILURES[random_below(sizeof FAILURES / sizeof *FAILURES)];
     until_failure = n;
     fails_from_then_on = lasting;
     failed = false;
@@ -102,14 +98,10 @@ bool disk_forgive(void) {
 static bool fails(enum call call) {
     if (failing == NULL || failing->call != call || until_failure == 0)
         return false;
-    if (until_failure > 1) {
-        until_failure--;
+    if (--until_failure > 0)
         return false;
-    }
-    failed = true;
-    if (!fails_from_then_on)
-        until_failure = 0;
-    return true;
+    until_failure = fails_from_then_on;
+    return failed = true;
 }
 
 /* ---- Files ---- */
@@ -175,10 +167,9 @@ static bool disk_flips_coin(void) {
 }
 
 static void inode_crash(struct inode *inode) {
-    const bool power = crash_kind == CRASH_POWER;
-    resize(&inode->image, power && disk_flips_coin() ? inode->synced.size : inode->now.size);
+    resize(&inode->image, loses_power && disk_flips_coin() ? inode->synced.size : inode->now.size);
     for (sqlite3_int64 at = 0; at < inode->image.size; at += SECTOR) {
-        const struct bytes *from = power && disk_flips_coin() ? &inode->synced : &inode->now;
+        const struct bytes *from = loses_power && disk_flips_coin() ? &inode->synced : &inode->now;
         const sqlite3_int64 end = from->size < inode->image.size ? from->size : inode->image.size;
         if (at < end)
             memcpy(inode->image.at + at, from->at + at,
@@ -198,13 +189,13 @@ static bool is_crash(void) {
     return watching && !has_image && --until_image == 0;
 }
 
-void disk_watch(enum crash crash, unsigned n) {
+void disk_watch(bool power, unsigned n) {
     for (struct inode *inode = inodes; inode < inodes + INODES; inode++)
         if (inode->used)
             inode_sync(inode);
     watching = true;
     has_image = false;
-    crash_kind = crash;
+    loses_power = power;
     until_image = n;
 }
 
@@ -228,20 +219,6 @@ void disk_crash(void) {
 
 static struct handle *handle_of(sqlite3_file *file) {
     return (struct handle *)file;
-}
-
-static int file_shm_unmap(sqlite3_file *file, int remove);
-
-static int file_close(sqlite3_file *file) {
-    struct handle *handle = handle_of(file), **at = &handle->inode->handles;
-    file_shm_unmap(file, 0);
-    while (*at != handle)
-        at = &(*at)->next;
-    *at = handle->next;
-    if (handle->deletes)
-        handle->inode->linked = false;
-    inode_let_go(handle->inode);
-    return SQLITE_OK;
 }
 
 static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
@@ -403,6 +380,18 @@ static int file_shm_unmap(sqlite3_file *file, int remove) {
         free(inode->regions[i]);
         inode->regions[i] = NULL;
     }
+    return SQLITE_OK;
+}
+
+static int file_close(sqlite3_file *file) {
+    struct handle *handle = handle_of(file), **at = &handle->inode->handles;
+    file_shm_unmap(file, 0);
+    while (*at != handle)
+        at = &(*at)->next;
+    *at = handle->next;
+    if (handle->deletes)
+        handle->inode->linked = false;
+    inode_let_go(handle->inode);
     return SQLITE_OK;
 }
 

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+enum { KEY_TEXT_SIZE = 16 };
+
 #define SALTING ", salt='000102030405060708090a0b0c0d0e0f'"
 
 const struct key_type_properties TYPES[KEY_TYPES] = {
@@ -15,13 +17,6 @@ const struct key_type_properties TYPES[KEY_TYPES] = {
                 {.salted = true,
                  .salt = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}}},
 };
-
-unsigned keys_count(const struct keys *keys) {
-    unsigned count = 0;
-    for (unsigned key = 0; key < UNIVERSE; key++)
-        count += keys->have[key];
-    return count;
-}
 
 void bind_key(sqlite3_stmt *statement, unsigned key) {
     char text[KEY_TEXT_SIZE];

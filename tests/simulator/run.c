@@ -44,7 +44,7 @@ static const char *fault_arm(sqlite3 *database, enum fault fault) {
     armed = fault;
     fault_met = false;
     if (fault >= FAULT_DISK)
-        return disk_fail(random_below(disk_failures()), number, fault == FAULT_DISK_LASTING);
+        return disk_fail(number, fault == FAULT_DISK_LASTING);
     if (fault == FAULT_DENY)
         sqlite3_set_authorizer(database, authorize, NULL);
     else if (fault == FAULT_INTERRUPT)
@@ -90,7 +90,7 @@ bool lost_transaction(struct connection *connection) {
     if (!connection->in_transaction || !sqlite3_get_autocommit(connection->database))
         return false;
     note("%s: -- the transaction was rolled back", connection->name);
-    model_rollback(connection);
+    model_end(connection);
     return true;
 }
 
@@ -136,7 +136,7 @@ void refused(struct connection *connection, unsigned schema) {
         return;
     exec(connection->database, "ROLLBACK");
     note("%s: ROLLBACK, since its first look was refused", connection->name);
-    model_rollback(connection);
+    model_end(connection);
 }
 
 void judge(struct connection *connection, int code, bool met, const char *what) {

@@ -25,13 +25,13 @@
  *      one made by hand that will be rolled back. Queries change nothing.
  *   2. The rows with those that the statement must have made of what was there before, to the bit.
  *      Only where the order of keys is not known, it must be enough that no key was lost. Each
- *      chunk must agree with itself, and a path must lead to it.
+ *      chunk must agree with itself.
  *   3. The rows with the model. It follows the transactions, and has a hash of the rows of each
  *      table: for each file as it was committed, and for each connection as it sees the file now
  *      and saw it at each savepoint. So whatever is read must be what was written and neither
  *      rolled back nor lost, after a crash, too.
  *
- * A new kind of failure of the disk is a row in disk.c, a new step a function and a row below.
+ * A failure of the disk is a row in disk.c, and a step is a function and a row in simulator.c.
  */
 #ifndef SIMULATOR_H
 #define SIMULATOR_H
@@ -65,8 +65,6 @@ struct keys {
     bool have[UNIVERSE];
 };
 
-unsigned keys_count(const struct keys *keys);
-
 enum key_type { AS_IT_IS, TEXTS, SALTED, KEY_TYPES };
 
 extern const struct key_type_properties {
@@ -74,8 +72,6 @@ extern const struct key_type_properties {
     uint8_t affinity; /* as row 0 has it */
     struct bloom_keying keying;
 } TYPES[KEY_TYPES];
-
-enum { KEY_TEXT_SIZE = 16 };
 
 /* Bind ?1 of a statement: a key, or JSON of several, in that order. */
 void bind_key(sqlite3_stmt *statement, unsigned key);
@@ -196,16 +192,9 @@ struct content *change(struct connection *connection, unsigned schema);
 /* NULL if there is none. */
 const struct table *table_named(const struct content *content, unsigned name);
 
-/* The transaction's end, and its savepoints, in the model. */
+/* A transaction begins and ends in the model; what it has made is committed before, or nowhere. */
 void model_begin(struct connection *connection, bool by_savepoint);
-void model_commit(struct connection *connection);
-void model_keep(struct connection *connection, unsigned schema); /* only this one is committed */
-void model_rollback(struct connection *connection);
-void model_savepoint(struct connection *connection);
-void model_rollback_to(struct connection *connection, unsigned level);
-
-/* Whether it holds what was written by hand: it may not commit. */
-bool is_tampered(struct connection *connection);
+void model_end(struct connection *connection);
 
 /* ---- Shadow tables ---- */
 
@@ -274,7 +263,7 @@ bool raw_same(const struct raw *raw, const struct raw *other, bool estimated);
 /* Whether no key of a table is lost in the other one: no bit, count or closed mark is. */
 bool raw_contains(const struct raw *raw, const struct raw *part);
 
-/* That each chunk agrees with itself, and that a path leads to it. */
+/* That each chunk agrees with itself. */
 void compare_counts(const struct raw *raw, const char *where);
 
 /* Whether a file, as it is committed, holds these tables with these rows. */
@@ -282,8 +271,6 @@ enum holding { DIFFERS, HOLDS, LOCKED };
 enum holding file_holds(const struct file *file, const struct content *content);
 
 /* ---- The disk ---- */
-
-enum crash { CRASH_KILL, CRASH_POWER };
 
 /* Makes the disk the VFS that SQLite takes; once. */
 void disk_install(void);
@@ -294,14 +281,14 @@ void disk_format(uint64_t seed);
 /* A file that SQLite has not written. */
 void disk_put(const char *path, const void *bytes, size_t size);
 
-/* The call number n of the kind of a failure fails, and all after it when it is lasting. Returns
- * the name of the failure. */
-const char *disk_fail(unsigned failure, unsigned n, bool lasting);
-unsigned disk_failures(void); /* kinds that there are */
-bool disk_forgive(void);      /* nothing fails any more; whether something did */
+/* The call number n of a kind that is drawn fails, and all after it when it is lasting. Returns the
+ * name of the failure. */
+const char *disk_fail(unsigned n, bool lasting);
+bool disk_forgive(void); /* nothing fails any more; whether something did */
 
-/* Takes all that is there for synced, and an image at the n-th call that changes something. */
-void disk_watch(enum crash crash, unsigned n);
+/* Takes all that is there for synced, and an image at the n-th call that changes something, of a
+ * loss of power or of a kill. */
+void disk_watch(bool power, unsigned n);
 
 /* What the image holds is on the disk, and else nothing. Taken now when none was. No file may be
  * open. */
@@ -373,24 +360,18 @@ bool settle_view(struct connection *connection, unsigned schema);
 
 /* ---- The steps ---- */
 
-/* Each with its weight. */
-#define EACH_STEP(STEP)                                                                            \
-    STEP(insert, 300), STEP(insert_many, 160), STEP(delete, 100), STEP(merge, 30),                 \
-        STEP(clear, 15), STEP(rotate, 50), STEP(rotate_to, 30), STEP(query, 60), STEP(cursor, 20), \
-        STEP(begin, 120), STEP(commit, 40), STEP(rollback, 40), STEP(savepoint, 100),              \
-        STEP(release, 50), STEP(rollback_to, 70), STEP(create, 25), STEP(drop, 15),                \
-        STEP(rename, 20), STEP(tamper, 30), STEP(restore, 20), STEP(attach, 40), STEP(backup, 5),  \
-        STEP(vacuum, 5), STEP(reopen, 2), STEP(stranger, 15), STEP(busy_close, 15),                \
-        STEP(failed_attach, 15), STEP(serialize, 10)
-
-#define DECLARED(name, weight) step_##name(struct connection *connection)
-void EACH_STEP(DECLARED);
+typedef void step(struct connection *connection);
+step step_insert, step_insert_many, step_delete, step_merge, step_clear, step_rotate,
+    step_rotate_to, step_query, step_cursor, step_begin, step_commit, step_rollback, step_savepoint,
+    step_release, step_rollback_to, step_create, step_drop, step_rename, step_tamper, step_restore,
+    step_attach, step_backup, step_vacuum, step_reopen, step_stranger, step_busy_close,
+    step_failed_attach, step_serialize;
 
 /* Ends a query that goes on. */
 void cursor_end(struct connection *connection);
 
 /* Makes a step, in which the process is killed or the power goes, and what follows. */
-void crash_in(void (*step)(struct connection *connection), struct connection *connection);
+void crash_in(step *made, struct connection *connection);
 
 /* ---- The run ---- */
 

@@ -31,35 +31,30 @@ void step_rollback(struct connection *connection) {
         code = run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
     expect(sqlite3_get_autocommit(connection->database), "%s: ROLLBACK: result %d",
            connection->name, code);
-    model_rollback(connection);
+    model_end(connection);
 }
 
-/* A failed commit outside of WAL is undone, or was made all the same; in WAL each file commits by
- * itself. */
-static void keep_what_is_committed(struct connection *connection, bool late) {
-    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
-        const struct link *link = &connection->links[schema];
-        if (!late || !link->wrote || link->file->path[0] == '\0')
-            continue;
-        /* It gives back a lock that the failure has left. */
-        exec(connection->database, "SELECT count(*) FROM sqlite_master");
-        if (file_holds(link->file, &link->file->committed) == DIFFERS) {
-            expect(file_holds(link->file, &link->now) != DIFFERS,
-                   "%s: a part of a transaction is in %s", connection->name, link->file->path);
-            note("%s: -- %s was committed all the same", connection->name, SCHEMA[schema]);
-            model_keep(connection, schema);
-        }
-    }
+/* Whether a failure came so late that a file has what comes next, and no longer what was committed.
+ * With a WAL each file commits by itself. */
+static bool is_made(struct connection *connection, const struct file *file,
+                    const struct content *next, const char *what) {
+    if (file->path[0] == '\0' || file_holds(file, &file->committed) != DIFFERS)
+        return false;
+    expect(file_holds(file, next) != DIFFERS, "%s: a part of what %s makes is in %s",
+           connection->name, what, file->path);
+    note("%s: -- %s was made all the same", connection->name, file->path);
+    return true;
 }
 
 void step_commit(struct connection *connection) {
     bool met;
     if (!connection->in_transaction)
         return;
-    if (is_tampered(connection)) {
-        step_rollback(connection);
-        return;
-    }
+    for (const struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
+        if (link->wrote && link->now.tampered) {
+            step_rollback(connection);
+            return;
+        }
     const char *sql = connection->by_savepoint ? "RELEASE s0" : "COMMIT";
     if (random_once_in(2))
         cursor_end(connection);
@@ -74,9 +69,20 @@ void step_commit(struct connection *connection) {
         code = SQLITE_ABORT;
     }
     if (code == SQLITE_OK) {
-        model_commit(connection);
+        for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
+            if (link->wrote)
+                link->file->committed = link->now;
+        model_end(connection);
     } else if (sqlite3_get_autocommit(connection->database)) {
-        keep_what_is_committed(connection, may_come_late(fault));
+        for (unsigned i = 0; may_come_late(fault) && i < SCHEMAS; i++) {
+            struct link *link = &connection->links[i];
+            if (!link->wrote)
+                continue;
+            /* It gives back a lock that the failure has left. */
+            exec(connection->database, "SELECT count(*) FROM sqlite_master");
+            if (is_made(connection, link->file, &link->now, sql))
+                link->file->committed = link->now;
+        }
         lost_transaction(connection);
     } else {
         judge(connection, code, met, sql);
@@ -102,9 +108,13 @@ static bool at_savepoint(struct connection *connection, const char *verb, unsign
 }
 
 void step_savepoint(struct connection *connection) {
-    if (connection->in_transaction && connection->depth < DEPTH_MOST &&
-        at_savepoint(connection, "SAVEPOINT", connection->depth + 1))
-        model_savepoint(connection);
+    if (!connection->in_transaction || connection->depth == DEPTH_MOST ||
+        !at_savepoint(connection, "SAVEPOINT", connection->depth + 1))
+        return;
+    connection->depth++;
+    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
+        if (link->sees)
+            link->before[connection->depth] = link->now;
 }
 
 void step_release(struct connection *connection) {
@@ -120,8 +130,12 @@ void step_rollback_to(struct connection *connection) {
         return;
     const unsigned least = connection->by_savepoint ? 0 : 1;
     const unsigned level = least + random_below(connection->depth - least + 1);
-    if (at_savepoint(connection, "ROLLBACK TO", level))
-        model_rollback_to(connection, level);
+    if (!at_savepoint(connection, "ROLLBACK TO", level))
+        return;
+    connection->depth = level;
+    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
+        if (link->sees)
+            link->now = link->before[level];
 }
 
 /* ---- Schemas ---- */
@@ -139,10 +153,8 @@ static void change_schema(struct connection *connection, unsigned schema,
     judge(connection, code, met, sql);
     const struct file *file = connection->links[schema].file;
     if (code != SQLITE_OK && met && may_come_late(fault) && !connection->in_transaction &&
-        file->path[0] != '\0' && file_holds(file, &file->committed) == DIFFERS) {
-        expect(file_holds(file, next) != DIFFERS, "%s: a part of: %s", connection->name, sql);
+        is_made(connection, file, next, sql))
         code = SQLITE_OK;
-    }
     connection->schema_in_doubt |= code != SQLITE_OK && connection->in_transaction;
     if (code == SQLITE_OK)
         *change(connection, schema) = *next;
@@ -261,9 +273,9 @@ void step_reopen(struct connection *connection) {
 
 /* A guest makes some steps, and is gone. */
 static void visit(struct connection *guest) {
-    static void (*const STEPS[])(struct connection *) = {
-        step_insert, step_insert_many, step_delete, step_begin,       step_savepoint,
-        step_rotate, step_rotate_to,   step_clear,  step_rollback_to, step_rollback};
+    static step *const STEPS[] = {step_insert,      step_insert_many, step_delete,    step_begin,
+                                  step_savepoint,   step_rotate,      step_rotate_to, step_clear,
+                                  step_rollback_to, step_rollback};
     for (unsigned i = 1 + random_below(12); i > 0; i--) {
         STEPS[random_below(sizeof STEPS / sizeof *STEPS)](guest);
         look(guest, 0, random_below(SLOTS), false);
@@ -335,11 +347,11 @@ void step_failed_attach(struct connection *connection) {
 /* The step goes on to its end, so that it is known what it makes. Then each file must hold what was
  * committed before it or what it has committed; all files the same, except in WAL mode, where each
  * commits by itself. */
-void crash_in(void (*step)(struct connection *connection), struct connection *connection) {
-    const enum crash kind = setting.synced && !random_once_in(3) ? CRASH_POWER : CRASH_KILL;
+void crash_in(step *made, struct connection *connection) {
+    const bool power = setting.synced && !random_once_in(3);
     const unsigned calls = 1 + random_below(1U << random_below(7));
     struct content before[FILES];
-    bool all_known = step != step_stranger; /* which may commit more than once */
+    bool all_known = made != step_stranger; /* which may commit more than once */
     bool all_before = true, all_after = true;
     for (unsigned i = 0; i < FILES; i++) {
         before[i] = files[i].committed;
@@ -348,12 +360,12 @@ void crash_in(void (*step)(struct connection *connection), struct connection *co
             all_known &= !(table->exists && table->unknown);
     }
     if (!all_known) {
-        step(connection);
+        made(connection);
         return;
     }
-    note("-- %s at call %u of the disk", kind == CRASH_KILL ? "a kill" : "a loss of power", calls);
-    disk_watch(kind, calls);
-    step(connection);
+    note("-- %s at call %u of the disk", power ? "a loss of power" : "a kill", calls);
+    disk_watch(power, calls);
+    made(connection);
     for (unsigned i = 0; i < CONNECTIONS; i++)
         connection_close(&connections[i]);
     disk_crash();

@@ -71,7 +71,7 @@ void connection_close(struct connection *connection) {
     for (unsigned i = 0; connection->statements[i] != NULL; i++)
         sqlite3_finalize(connection->statements[i]);
     if (connection->in_transaction)
-        model_rollback(connection);
+        model_end(connection);
     int code = sqlite3_close(connection->database);
     expect(code == SQLITE_OK, "%s cannot be closed: result %d", connection->name, code);
 }
@@ -114,9 +114,7 @@ struct content *view(struct connection *connection, unsigned schema) {
 
 struct content *peek(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    if (connection->in_transaction && !link->sees)
-        return &link->file->committed;
-    return view(connection, schema);
+    return link->sees ? &link->now : &link->file->committed;
 }
 
 struct content *change(struct connection *connection, unsigned schema) {
@@ -124,7 +122,7 @@ struct content *change(struct connection *connection, unsigned schema) {
     return view(connection, schema);
 }
 
-void model_rollback(struct connection *connection) {
+void model_end(struct connection *connection) {
     cursor_end(connection);
     for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
         link->sees = link->sure = link->wrote = false;
@@ -138,52 +136,19 @@ void model_begin(struct connection *connection, bool by_savepoint) {
     connection->depth = 0;
 }
 
-void model_keep(struct connection *connection, unsigned schema) {
-    connection->links[schema].file->committed = connection->links[schema].now;
-}
-
-void model_commit(struct connection *connection) {
-    for (unsigned schema = 0; schema < SCHEMAS; schema++)
-        if (connection->links[schema].wrote)
-            model_keep(connection, schema);
-    model_rollback(connection); /* of nothing any more */
-}
-
-void model_savepoint(struct connection *connection) {
-    connection->depth++;
-    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        if (link->sees)
-            link->before[connection->depth] = link->now;
-}
-
-void model_rollback_to(struct connection *connection, unsigned level) {
-    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        if (link->sees)
-            link->now = link->before[level];
-    connection->depth = level;
-}
-
-bool is_tampered(struct connection *connection) {
-    bool is = false;
-    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        is = is || (link->wrote && link->now.tampered);
-    return is;
-}
-
 /* ---- The beginning and the end of a round ---- */
 
 /* The keys of the universe fill some of the tables many times over, and others not half. */
 struct options random_options(void) {
     static const unsigned CAPACITIES[] = {8, 20, 30, 40, 60, 200, 900};
     static const double RATES[] = {0.1, 0.05, 0.02, 0.01, 0.001, 0.0001};
+    static const enum bloom_growth_mode FEW[] = {BLOOM_GROWTH_OFF, BLOOM_GROWTH_ERROR};
     const unsigned mode = random_below(8);
     const bool ages = random_below(100) < setting.generations;
     struct options options = {
         .growth = {.capacity = CAPACITIES[random_below(sizeof CAPACITIES / sizeof *CAPACITIES)],
                    .rate = RATES[random_below(sizeof RATES / sizeof *RATES)],
-                   .mode = mode == 0   ? BLOOM_GROWTH_OFF
-                           : mode == 1 ? BLOOM_GROWTH_ERROR
-                                       : BLOOM_GROWTH_ON},
+                   .mode = mode < 2 ? FEW[mode] : BLOOM_GROWTH_ON},
         .key = random_once_in(4) ? (enum key_type)random_below(KEY_TYPES) : AS_IT_IS};
     const bool counts = !ages && random_below(100) < setting.counting;
     options.growth.layout = counts ? &bloom_layout_counting : &bloom_layout_blocked;
