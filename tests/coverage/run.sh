@@ -58,6 +58,7 @@ with="-lcmocka -lsqlite3 -lpthread -lm"
     echo "$compile bin/simulator_small" tests/simulator/*.c $small $with
     echo "$compile bin/memory_small" tests/faults/memory_test.c $small $with
     echo "$compile bin/sequences" tests/tables/sequences_test.c $linked $with
+    echo "$compile bin/threads" tests/threads/threads_test.c $linked $with
 } >>commands
 xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: the apsw of make
@@ -72,6 +73,7 @@ scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
     "simulator with small limits=STEPS=10000 bin/simulator_small" \
     "memory_test with small limits by place=PLACES=1 bin/memory_small" \
     "sequences amid a query=RARE=1 SORTS=plain STARTS=open KINDS=memory bin/sequences" \
+    "threads=bin/threads ." \
     "scripts=$PYTHON $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
     "plain URLs=$PYTHON tests/random/plain_test.py $PWD/bloom.so" \
