@@ -26,7 +26,6 @@ RATES = (0.5, 0.1, 0.01, 0.001, 0.0001)
 MULTIPLES = (1, 2, 7, 20)
 TABLES_LEAST, TABLES_MOST = 4, 1000
 
-
 # How the keys from ?1 on, ?2 in number, get into the table t.
 WAYS = {
     "insert": "INSERT INTO t(key) SELECT n + ?1 FROM numbers WHERE n < ?2",
