@@ -40,7 +40,7 @@ newest="PYTHON=$PYTHON sh tests/runner/newest.sh"
     "refusal_test by place=PLACES=1 build/tests/refusal_test" \
     "simulator=STEPS=10000 build/tests/simulator" \
     "simulator with small limits=STEPS=10000 build/small/tests/simulator" \
-    "sequences amid a query=RARE=1 SORTS=plain STARTS=open KINDS=memory build/tests/sequences_test" \
+    "sequences=RARE=1 SORTS=plain STARTS=open KINDS=memory build/tests/sequences_test" \
     "scripts=$PYTHON $scripts" "scripts on the newest SQLite=$newest $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
     "filter tables on the newest SQLite=$newest tests/tables/table_test.py" \
