@@ -237,7 +237,7 @@ class AsASet(Program):
 
     def test_update_takes_columns_and_adds_what_comes_before_an_error(self):
         filter, wanted = Filter(1000), {1, 2, "a", b"c"}
-        filter.update([1, 2], ("a",), {b"c"}, [])
+        filter.update([1, 2], ("a",), {b"c"}, [], progress=str)
         self.assertEqual(filter, Filter.build(wanted, 1000))
         for broken in ([*range(300), []], breaks(*range(300))):
             filter = Filter(1000)
@@ -596,12 +596,12 @@ class Columns(Program):
 
         def work(_):
             before = allocated()
-            for call, column in itertools.product(calls, columns):
+            for call, column in itertools.product(calls, columns * RUNS):
                 with contextlib.suppress(TypeError, ValueError):
                     call(column)
             return allocated() - before
 
-        self.assertLessEqual(min(map(work, range(5))), 0)
+        self.assertLess(min(map(work, range(4))), RUNS)
 
     def test_indexes_and_names_are_kept(self):
         series = pandas.Series(["k7", "b", None], index=[3, 3, 1], name="x")
@@ -757,7 +757,7 @@ class Threads(Program):
 
 
 def print_leaks():
-    """Without columns of libraries, which do not count references."""
+    """More or fewer references. Without columns of libraries, which do not count them."""
     for test in itertools.chain(*map(unittest.defaultTestLoader.loadTestsFromTestCase, (
             AsInSql, AsASet, Lists, Bytes))):
         lost = sys.maxsize
@@ -770,7 +770,7 @@ def print_leaks():
                 assert result.wasSuccessful(), result.errors or result.failures
             del result
             gc.collect()
-            lost = min(lost, sys.gettotalrefcount() - before)
+            lost = min(lost, abs(sys.gettotalrefcount() - before))
         if lost >= RUNS:
             print(test, lost / RUNS)
 
