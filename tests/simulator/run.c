@@ -132,7 +132,7 @@ int really(struct connection *connection, int code) {
 void refused(struct connection *connection, unsigned schema) {
     const struct link *link = &connection->links[schema];
     refusals++;
-    if (!connection->in_transaction || link->sure)
+    if (!connection->in_transaction || link->sure || link->file->shared)
         return;
     exec(connection->database, "ROLLBACK");
     note("%s: ROLLBACK, since its first look was refused", connection->name);

@@ -104,7 +104,10 @@ struct content {
 
 struct file {
     char path[200];
+    bool shared; /* connections share its cache */
     struct content committed;
+    struct content now;        /* in a shared cache, with what writer has not committed */
+    struct connection *writer; /* in a shared cache */
 };
 
 /* A connection's view of the file behind a schema. */
@@ -144,7 +147,7 @@ extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
 
 /* What is drawn for a round. */
 extern struct setting {
-    bool wal, synced;
+    bool shared_cache, wal, synced;
     /* Percent of statements that fail, of tables that count and that have generations, and steps of
      * a thousand with a crash. */
     unsigned faults, counting, generations, crashes;
@@ -168,7 +171,7 @@ void connection_open(struct connection *connection, const char *name, struct fil
 void connection_close(struct connection *connection);
 
 /* One that sees what is committed, and is no part of the world. */
-sqlite3 *open_database(const struct file *file);
+sqlite3 *open_database(const struct file *file, int flags);
 
 /* What commits to a schema are worth, in this round. */
 void set_durability(sqlite3 *database, const char *schema);
@@ -188,6 +191,9 @@ sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsig
 struct content *view(struct connection *connection, unsigned schema);
 struct content *peek(struct connection *connection, unsigned schema);
 struct content *change(struct connection *connection, unsigned schema);
+
+/* What the transaction has made of a file so far. */
+struct content *now_of(struct link *link);
 
 /* NULL if there is none. */
 const struct table *table_named(const struct content *content, unsigned name);
@@ -302,7 +308,7 @@ unsigned disk_open_files(void);
 void look(struct connection *connection, unsigned schema, unsigned slot, bool thorough);
 
 /* The same for all tables of a file from a new connection, and PRAGMA integrity_check. */
-void look_from_outside(struct file *file);
+void look_from_outside(const struct file *file);
 
 /* ---- Faults ---- */
 
@@ -364,8 +370,8 @@ typedef void step(struct connection *connection);
 step step_insert, step_insert_many, step_delete, step_merge, step_clear, step_rotate,
     step_rotate_to, step_query, step_cursor, step_begin, step_commit, step_rollback, step_savepoint,
     step_release, step_rollback_to, step_create, step_drop, step_rename, step_tamper, step_restore,
-    step_attach, step_backup, step_vacuum, step_reopen, step_stranger, step_busy_close,
-    step_failed_attach, step_serialize;
+    step_attach, step_backup, step_vacuum, step_reopen, step_read_uncommitted, step_stranger,
+    step_busy_close, step_failed_attach, step_serialize;
 
 /* Ends a query that goes on. */
 void cursor_end(struct connection *connection);
