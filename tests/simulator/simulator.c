@@ -32,36 +32,9 @@ static const struct {
     step *run;
     unsigned weight;
 } STEPS[] = {
-    {step_insert, 300},
-    {step_insert_many, 160},
-    {step_delete, 100},
-    {step_merge, 30},
-    {step_clear, 15},
-    {step_rotate, 50},
-    {step_rotate_to, 30},
-    {step_query, 60},
-    {step_cursor, 20},
-    {step_begin, 120},
-    {step_commit, 40},
-    {step_rollback, 40},
-    {step_savepoint, 100},
-    {step_release, 50},
-    {step_rollback_to, 70},
-    {step_create, 25},
-    {step_drop, 15},
-    {step_rename, 20},
-    {step_tamper, 30},
-    {step_restore, 20},
-    {step_attach, 40},
-    {step_backup, 5},
-    {step_vacuum, 5},
-    {step_reopen, 2},
-    {step_read_uncommitted, 10},
-    {step_stranger, 15},
-    {step_busy_close, 15},
-    {step_failed_attach, 15},
-    {step_serialize, 10},
-};
+#define ROW(name, weight)                                                                          \
+    { step_##name, weight }
+    EACH_STEP(ROW)};
 enum { STEP_COUNT = sizeof STEPS / sizeof *STEPS };
 
 static unsigned weights[STEP_COUNT]; /* in this round */
@@ -171,6 +144,8 @@ static void rest(struct connection *connection) {
 #endif
     if (connection->in_transaction || !connection->schema_in_doubt)
         return;
+    exec(database, "PRAGMA query_only = 0");
+    connection->query_only = false;
     int code = exec(database, "BEGIN; CREATE TEMP TABLE n(x)");
     exec(database, "ROLLBACK");
     connection->schema_in_doubt = code != SQLITE_OK;

@@ -67,7 +67,7 @@ void step_commit(struct connection *connection) {
      * rolled back, unless that was SQLITE_BUSY. */
     if (code != SQLITE_OK && code != SQLITE_BUSY && connection->by_savepoint &&
         !sqlite3_get_autocommit(connection->database)) {
-        judge(connection, code, met, sql);
+        judge_write(connection, code, met, sql);
         run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
         code = SQLITE_ABORT;
     }
@@ -88,7 +88,7 @@ void step_commit(struct connection *connection) {
         }
         lost_transaction(connection);
     } else {
-        judge(connection, code, met, sql);
+        judge_write(connection, code, met, sql);
     }
 }
 
@@ -105,7 +105,7 @@ static bool at_savepoint(struct connection *connection, const char *verb, unsign
         /* A RELEASE may have failed after it was done: then there is no such savepoint. */
         if (code == SQLITE_OK || (tries > 0 && code == SQLITE_ERROR))
             return true;
-        judge(connection, code, met, sql);
+        judge_write(connection, code, met, sql);
     }
     return false;
 }
@@ -153,7 +153,7 @@ static void change_schema(struct connection *connection, unsigned schema,
     int code = run(connection, NULL, sql, fault, &met);
     if (lost_transaction(connection))
         return;
-    judge(connection, code, met, sql);
+    judge_write(connection, code, met, sql);
     const struct file *file = connection->links[schema].file;
     if (code != SQLITE_OK && met && may_come_late(fault) && !connection->in_transaction &&
         is_made(connection, file, next, sql))
@@ -280,6 +280,14 @@ void step_read_uncommitted(struct connection *connection) {
               random_once_in(3) ? "PRAGMA read_uncommitted = 0" : "PRAGMA read_uncommitted = 1");
 }
 
+/* Amid a transaction it would refuse a COMMIT that has rows to write. */
+void step_query_only(struct connection *connection) {
+    bool on = random_once_in(3);
+    if (!connection->in_transaction && on != connection->query_only &&
+        plain(connection, on ? "PRAGMA query_only = 1" : "PRAGMA query_only = 0"))
+        connection->query_only = on;
+}
+
 /* A guest makes some steps, and is gone. */
 static void visit(struct connection *guest) {
     static step *const STEPS[] = {step_insert,      step_insert_many, step_delete,    step_begin,
@@ -311,7 +319,7 @@ void step_serialize(struct connection *connection) {
     sqlite3_int64 size;
     const struct connection *writer = connection->links[schema].file->writer;
     if ((writer != NULL && writer != connection) || !settle_view(connection, schema) ||
-        peek(connection, schema)->tampered)
+        peek(connection, schema)->tampered || connection->query_only)
         return;
     write_drafts(connection); /* as a savepoint does: what waits in memory is in no copy */
     unsigned char *bytes = sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0);
