@@ -172,10 +172,12 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     free(answers.filter);
 }
 
-void look_from_outside(struct file *file) {
+void look_from_outside(const struct file *file) {
     static struct connection outside;
+    struct file copy = *file;
     sqlite3_stmt *statement;
-    connection_open(&outside, "a new connection", file);
+    copy.shared = false;
+    connection_open(&outside, "a new connection", &copy);
     exec(outside.database, "BEGIN");
     model_begin(&outside, false);
     for (unsigned slot = 0; slot < SLOTS && outside.in_transaction; slot++)

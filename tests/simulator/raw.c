@@ -456,7 +456,7 @@ void compare_counts(const struct raw *raw, const char *where) {
 /* ---- Files ---- */
 
 enum holding file_holds(const struct file *file, const struct content *content) {
-    sqlite3 *database = open_database(file);
+    sqlite3 *database = open_database(file, SQLITE_OPEN_PRIVATECACHE);
     enum holding result = HOLDS;
     int code = SQLITE_OK;
     for (unsigned name = 0; name < NAMES && !is_busy(code); name++) {

@@ -132,7 +132,7 @@ int really(struct connection *connection, int code) {
 void refused(struct connection *connection, unsigned schema) {
     const struct link *link = &connection->links[schema];
     refusals++;
-    if (!connection->in_transaction || link->sure)
+    if (!connection->in_transaction || link->sure || link->file->shared)
         return;
     exec(connection->database, "ROLLBACK");
     note("%s: ROLLBACK, since its first look was refused", connection->name);
@@ -147,11 +147,16 @@ void judge(struct connection *connection, int code, bool met, const char *what) 
     refusals++;
 }
 
+void judge_write(struct connection *connection, int code, bool met, const char *what) {
+    bool is_read_only = connection->query_only && (code & 0xff) == SQLITE_READONLY;
+    judge(connection, code, met || is_read_only, what);
+}
+
 bool plain(struct connection *connection, const char *sql) {
     bool met;
     int code = run(connection, NULL, sql, FAULT_NONE, &met);
     lost_transaction(connection);
-    judge(connection, code, false, sql);
+    judge_write(connection, code, false, sql);
     return code == SQLITE_OK;
 }
 

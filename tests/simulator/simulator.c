@@ -32,14 +32,9 @@ static const struct {
     step *run;
     unsigned weight;
 } STEPS[] = {
-    {step_insert, 300},    {step_insert_many, 160}, {step_delete, 100},       {step_merge, 30},
-    {step_clear, 15},      {step_rotate, 50},       {step_rotate_to, 30},     {step_query, 60},
-    {step_cursor, 20},     {step_begin, 120},       {step_commit, 40},        {step_rollback, 40},
-    {step_savepoint, 100}, {step_release, 50},      {step_rollback_to, 70},   {step_create, 25},
-    {step_drop, 15},       {step_rename, 20},       {step_tamper, 30},        {step_restore, 20},
-    {step_attach, 40},     {step_backup, 5},        {step_vacuum, 5},         {step_reopen, 2},
-    {step_stranger, 15},   {step_busy_close, 15},   {step_failed_attach, 15}, {step_serialize, 10},
-};
+#define ROW(name, weight)                                                                          \
+    { step_##name, weight }
+    EACH_STEP(ROW)};
 enum { STEP_COUNT = sizeof STEPS / sizeof *STEPS };
 
 static unsigned weights[STEP_COUNT]; /* in this round */
@@ -112,12 +107,15 @@ static void draw_settings(void) {
     for (unsigned i = 0; i < STEP_COUNT; i++)
         weights[i] = STEPS[i].weight * FACTORS[random_below(4)];
     weights[0] += STEPS[0].weight; /* a round without any key shows nothing */
+    setting.shared_cache = random_once_in(5);
     setting.wal = random_once_in(3);
     setting.synced = !random_once_in(4);
     setting.faults = FAULTS[random_below(4)];
     setting.counting = SOME[random_below(4)];
     setting.generations = SOME[random_below(4)];
     setting.crashes = CRASHES[random_below(4)];
+    if (setting.shared_cache)
+        setting.faults = setting.crashes = 0; /* a failed rollback fails all that share a cache */
 }
 
 static step *random_step(void) {
@@ -146,6 +144,8 @@ static void rest(struct connection *connection) {
 #endif
     if (connection->in_transaction || !connection->schema_in_doubt)
         return;
+    exec(database, "PRAGMA query_only = 0");
+    connection->query_only = false;
     int code = exec(database, "BEGIN; CREATE TEMP TABLE n(x)");
     exec(database, "ROLLBACK");
     connection->schema_in_doubt = code != SQLITE_OK;
@@ -176,6 +176,10 @@ static void one_round(uint64_t seed) {
         struct connection *connection = &connections[random_below(CONNECTIONS)];
         const bool was_in_transaction = connection->in_transaction;
         connection->touched = -1;
+        /* With read_uncommitted this one may see what the others have written, but not drafts. */
+        for (unsigned i = 0; setting.shared_cache && i < CONNECTIONS; i++)
+            if (&connections[i] != connection && connections[i].in_transaction)
+                write_drafts(&connections[i]);
         step *const made = random_step();
         if (random_below(1000) < setting.crashes) /* which shows most when something is committed */
             crash_in(connection->in_transaction && random_once_in(2) ? step_commit : made,
@@ -184,6 +188,8 @@ static void one_round(uint64_t seed) {
             made(connection);
         for (unsigned i = 0; i < CONNECTIONS; i++)
             rest(&connections[i]);
+        if (files[0].shared && files[0].writer == NULL)
+            files[0].committed = files[0].now;
         look_around(connection, was_in_transaction && !connection->in_transaction);
         rest(connection);
     }

@@ -31,7 +31,7 @@
  *      and saw it at each savepoint. So whatever is read must be what was written and neither
  *      rolled back nor lost, after a crash, too.
  *
- * A failure of the disk is a row in disk.c, and a step is a function and a row in simulator.c.
+ * A failure of the disk is a row in disk.c, and a step is a function and a row below.
  */
 #ifndef SIMULATOR_H
 #define SIMULATOR_H
@@ -104,7 +104,10 @@ struct content {
 
 struct file {
     char path[200];
+    bool shared; /* connections share its cache */
     struct content committed;
+    struct content now;        /* in a shared cache, with what writer has not committed */
+    struct connection *writer; /* in a shared cache */
 };
 
 /* A connection's view of the file behind a schema. */
@@ -126,6 +129,7 @@ struct connection {
     bool cursor_renamed; /* its table, since, if only for a time */
     int cursor_key;      /* where it is */
     bool in_transaction, by_savepoint;
+    bool query_only;
     unsigned depth;
     /* A change of the schema was refused within the transaction, or an ATTACH failed, after which
      * SQLite reads the schema that is not committed: it may keep the number of one that did not
@@ -144,7 +148,7 @@ extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
 
 /* What is drawn for a round. */
 extern struct setting {
-    bool wal, synced;
+    bool shared_cache, wal, synced;
     /* Percent of statements that fail, of tables that count and that have generations, and steps of
      * a thousand with a crash. */
     unsigned faults, counting, generations, crashes;
@@ -168,7 +172,7 @@ void connection_open(struct connection *connection, const char *name, struct fil
 void connection_close(struct connection *connection);
 
 /* One that sees what is committed, and is no part of the world. */
-sqlite3 *open_database(const struct file *file);
+sqlite3 *open_database(const struct file *file, int flags);
 
 /* What commits to a schema are worth, in this round. */
 void set_durability(sqlite3 *database, const char *schema);
@@ -188,6 +192,9 @@ sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsig
 struct content *view(struct connection *connection, unsigned schema);
 struct content *peek(struct connection *connection, unsigned schema);
 struct content *change(struct connection *connection, unsigned schema);
+
+/* What the transaction has made of a file so far. */
+struct content *now_of(struct link *link);
 
 /* NULL if there is none. */
 const struct table *table_named(const struct content *content, unsigned name);
@@ -302,7 +309,7 @@ unsigned disk_open_files(void);
 void look(struct connection *connection, unsigned schema, unsigned slot, bool thorough);
 
 /* The same for all tables of a file from a new connection, and PRAGMA integrity_check. */
-void look_from_outside(struct file *file);
+void look_from_outside(const struct file *file);
 
 /* ---- Faults ---- */
 
@@ -344,8 +351,9 @@ int really(struct connection *connection, int code);
  * say what it sees; so it ends. */
 void refused(struct connection *connection, unsigned schema);
 
-/* Only a lock may go wrong without a fault. */
+/* What may go wrong without a fault: a lock; and query_only refuses what writes. */
 void judge(struct connection *connection, int code, bool met, const char *what);
+void judge_write(struct connection *connection, int code, bool met, const char *what);
 
 /* Must succeed or be refused by a lock. */
 bool plain(struct connection *connection, const char *sql);
@@ -361,11 +369,19 @@ bool settle_view(struct connection *connection, unsigned schema);
 /* ---- The steps ---- */
 
 typedef void step(struct connection *connection);
-step step_insert, step_insert_many, step_delete, step_merge, step_clear, step_rotate,
-    step_rotate_to, step_query, step_cursor, step_begin, step_commit, step_rollback, step_savepoint,
-    step_release, step_rollback_to, step_create, step_drop, step_rename, step_tamper, step_restore,
-    step_attach, step_backup, step_vacuum, step_reopen, step_stranger, step_busy_close,
-    step_failed_attach, step_serialize;
+
+/* Each with its weight. */
+#define EACH_STEP(STEP)                                                                            \
+    STEP(insert, 300), STEP(insert_many, 160), STEP(delete, 100), STEP(merge, 30),                 \
+        STEP(clear, 15), STEP(rotate, 50), STEP(rotate_to, 30), STEP(query, 60), STEP(cursor, 20), \
+        STEP(begin, 120), STEP(commit, 40), STEP(rollback, 40), STEP(savepoint, 100),              \
+        STEP(release, 50), STEP(rollback_to, 70), STEP(create, 25), STEP(drop, 15),                \
+        STEP(rename, 20), STEP(tamper, 30), STEP(restore, 20), STEP(attach, 40), STEP(backup, 5),  \
+        STEP(vacuum, 5), STEP(reopen, 2), STEP(read_uncommitted, 10), STEP(stranger, 15),          \
+        STEP(busy_close, 15), STEP(query_only, 15), STEP(failed_attach, 15), STEP(serialize, 10)
+
+#define DECLARED(name, weight) step_##name
+step EACH_STEP(DECLARED);
 
 /* Ends a query that goes on. */
 void cursor_end(struct connection *connection);

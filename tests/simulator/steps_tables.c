@@ -60,6 +60,8 @@ static void attempt_end(struct attempt *attempt) {
     static struct raw rows;
     bool met;
     const int code = run(connection, attempt->statement, NULL, fault, &met);
+    expect(code != SQLITE_OK || !connection->query_only, "%s: a change under query_only",
+           connection->name);
     if (lost_transaction(connection)) {
         /* No memory when SQLite takes back the first try of a statement, before it prepares it
          * again, ends the transaction; the second try succeeds without one, on the table that had
@@ -89,8 +91,8 @@ static void attempt_end(struct attempt *attempt) {
         raw_clear(&rows);
     }
     const bool may_refuse = attempt->may_refuse || attempt->must_refuse;
-    judge(connection, code, met || (may_refuse && code == SQLITE_ERROR),
-          sqlite3_sql(attempt->statement));
+    judge_write(connection, code, met || (may_refuse && code == SQLITE_ERROR),
+                sqlite3_sql(attempt->statement));
     sqlite3_clear_bindings(attempt->statement);
     raw_clear(&attempt->before);
     raw_clear(&attempt->after);

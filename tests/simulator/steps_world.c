@@ -29,6 +29,9 @@ void step_rollback(struct connection *connection) {
     int code = run(connection, NULL, "ROLLBACK", random_fault(), &met);
     if (code != SQLITE_OK && !sqlite3_get_autocommit(connection->database))
         code = run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
+    /* No statement is prepared while another connection of the cache changes the schema. */
+    if (is_busy(code) && setting.shared_cache)
+        return;
     expect(sqlite3_get_autocommit(connection->database), "%s: ROLLBACK: result %d",
            connection->name, code);
     model_end(connection);
@@ -38,7 +41,7 @@ void step_rollback(struct connection *connection) {
  * With a WAL each file commits by itself. */
 static bool is_made(struct connection *connection, const struct file *file,
                     const struct content *next, const char *what) {
-    if (file->path[0] == '\0' || file_holds(file, &file->committed) != DIFFERS)
+    if (file->shared || file->path[0] == '\0' || file_holds(file, &file->committed) != DIFFERS)
         return false;
     expect(file_holds(file, next) != DIFFERS, "%s: a part of what %s makes is in %s",
            connection->name, what, file->path);
@@ -50,8 +53,8 @@ void step_commit(struct connection *connection) {
     bool met;
     if (!connection->in_transaction)
         return;
-    for (const struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        if (link->wrote && link->now.tampered) {
+    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
+        if (link->wrote && now_of(link)->tampered) {
             step_rollback(connection);
             return;
         }
@@ -64,14 +67,14 @@ void step_commit(struct connection *connection) {
      * rolled back, unless that was SQLITE_BUSY. */
     if (code != SQLITE_OK && code != SQLITE_BUSY && connection->by_savepoint &&
         !sqlite3_get_autocommit(connection->database)) {
-        judge(connection, code, met, sql);
+        judge_write(connection, code, met, sql);
         run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
         code = SQLITE_ABORT;
     }
     if (code == SQLITE_OK) {
         for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
             if (link->wrote)
-                link->file->committed = link->now;
+                link->file->committed = *now_of(link);
         model_end(connection);
     } else if (sqlite3_get_autocommit(connection->database)) {
         for (unsigned i = 0; may_come_late(fault) && i < SCHEMAS; i++) {
@@ -85,7 +88,7 @@ void step_commit(struct connection *connection) {
         }
         lost_transaction(connection);
     } else {
-        judge(connection, code, met, sql);
+        judge_write(connection, code, met, sql);
     }
 }
 
@@ -102,7 +105,7 @@ static bool at_savepoint(struct connection *connection, const char *verb, unsign
         /* A RELEASE may have failed after it was done: then there is no such savepoint. */
         if (code == SQLITE_OK || (tries > 0 && code == SQLITE_ERROR))
             return true;
-        judge(connection, code, met, sql);
+        judge_write(connection, code, met, sql);
     }
     return false;
 }
@@ -113,8 +116,8 @@ void step_savepoint(struct connection *connection) {
         return;
     connection->depth++;
     for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        if (link->sees)
-            link->before[connection->depth] = link->now;
+        if (link->file != NULL && (link->file->shared ? link->wrote : link->sees))
+            link->before[connection->depth] = *now_of(link);
 }
 
 void step_release(struct connection *connection) {
@@ -134,8 +137,8 @@ void step_rollback_to(struct connection *connection) {
         return;
     connection->depth = level;
     for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
-        if (link->sees)
-            link->now = link->before[level];
+        if (link->file != NULL && (link->file->shared ? link->wrote : link->sees))
+            *now_of(link) = link->before[level];
 }
 
 /* ---- Schemas ---- */
@@ -150,7 +153,7 @@ static void change_schema(struct connection *connection, unsigned schema,
     int code = run(connection, NULL, sql, fault, &met);
     if (lost_transaction(connection))
         return;
-    judge(connection, code, met, sql);
+    judge_write(connection, code, met, sql);
     const struct file *file = connection->links[schema].file;
     if (code != SQLITE_OK && met && may_come_late(fault) && !connection->in_transaction &&
         is_made(connection, file, next, sql))
@@ -209,7 +212,7 @@ void step_rename(struct connection *connection) {
 void step_attach(struct connection *connection) {
     struct link *link = &connection->links[1];
     bool met;
-    if (connection->in_transaction)
+    if (connection->in_transaction || setting.shared_cache)
         return;
     if (link->file != NULL) {
         int code = run(connection, NULL, "DETACH x", FAULT_NONE, &met);
@@ -235,9 +238,9 @@ void step_backup(struct connection *connection) {
     const unsigned schema = random_schema(connection);
     const struct file *from = &files[random_below(FILES)];
     struct file *file = connection->links[schema].file;
-    if (connection->in_transaction || from == file || file->path[0] == '\0')
+    if (connection->in_transaction || setting.shared_cache || from == file || file->path[0] == '\0')
         return;
-    sqlite3 *source = open_database(from);
+    sqlite3 *source = open_database(from, SQLITE_OPEN_PRIVATECACHE);
     sqlite3_backup *backup =
         sqlite3_backup_init(connection->database, SCHEMA[schema], source, "main");
     int code = SQLITE_ERROR;
@@ -271,6 +274,20 @@ void step_reopen(struct connection *connection) {
     connection_open(connection, connection->name, &files[0]);
 }
 
+void step_read_uncommitted(struct connection *connection) {
+    if (setting.shared_cache && !connection->in_transaction)
+        plain(connection,
+              random_once_in(3) ? "PRAGMA read_uncommitted = 0" : "PRAGMA read_uncommitted = 1");
+}
+
+/* Amid a transaction it would refuse a COMMIT that has rows to write. */
+void step_query_only(struct connection *connection) {
+    bool on = random_once_in(3);
+    if (!connection->in_transaction && on != connection->query_only &&
+        plain(connection, on ? "PRAGMA query_only = 1" : "PRAGMA query_only = 0"))
+        connection->query_only = on;
+}
+
 /* A guest makes some steps, and is gone. */
 static void visit(struct connection *guest) {
     static step *const STEPS[] = {step_insert,      step_insert_many, step_delete,    step_begin,
@@ -287,17 +304,22 @@ static void visit(struct connection *guest) {
 void step_stranger(struct connection *connection) {
     static struct connection guest;
     (void)connection;
+    if (setting.shared_cache)
+        return;
     connection_open(&guest, "a stranger", &files[random_below(FILES)]);
     visit(&guest);
 }
 
-/* A copy holds what the connection sees, also amid a transaction, and is used like a file. */
+/* A copy holds what the connection sees, also amid a transaction, and is used like a file. A shared
+ * cache is copied as nobody has committed it. */
 void step_serialize(struct connection *connection) {
     static struct connection guest;
     static struct file memory;
     const unsigned schema = random_schema(connection);
     sqlite3_int64 size;
-    if (!settle_view(connection, schema) || peek(connection, schema)->tampered)
+    const struct connection *writer = connection->links[schema].file->writer;
+    if ((writer != NULL && writer != connection) || !settle_view(connection, schema) ||
+        peek(connection, schema)->tampered || connection->query_only)
         return;
     write_drafts(connection); /* as a savepoint does: what waits in memory is in no copy */
     unsigned char *bytes = sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0);

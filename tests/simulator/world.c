@@ -35,10 +35,10 @@ void set_durability(sqlite3 *database, const char *schema) {
         exec(database, sql_of("PRAGMA %s.journal_mode = %s", schema, journal));
 }
 
-sqlite3 *open_database(const struct file *file) {
+sqlite3 *open_database(const struct file *file, int flags) {
     sqlite3 *database = NULL;
     int code = sqlite3_open_v2(file->path[0] != '\0' ? file->path : ":memory:", &database,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | flags, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_bloom_init(database, NULL, NULL);
     expect(code == SQLITE_OK, "%s cannot be opened: %s", file->path, sqlite3_errmsg(database));
@@ -55,7 +55,8 @@ void connection_open(struct connection *connection, const char *name, struct fil
     memset(connection, 0, sizeof *connection);
     connection->name = name;
     connection->links[0].file = file;
-    connection->database = open_database(file);
+    connection->database =
+        open_database(file, file->shared ? SQLITE_OPEN_SHAREDCACHE : SQLITE_OPEN_PRIVATECACHE);
     /* The second reads the schema, and a lock may be in the way. */
     exec(connection->database, "PRAGMA temp_store = memory");
     if (random_once_in(4))
@@ -99,8 +100,14 @@ const struct table *table_named(const struct content *content, unsigned name) {
     return NULL;
 }
 
+struct content *now_of(struct link *link) {
+    return link->file->shared ? &link->file->now : &link->now;
+}
+
 struct content *view(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
+    if (link->file->shared)
+        return &link->file->now;
     if (!connection->in_transaction)
         return &link->file->committed;
     if (!link->sees) {
@@ -114,18 +121,32 @@ struct content *view(struct connection *connection, unsigned schema) {
 
 struct content *peek(struct connection *connection, unsigned schema) {
     struct link *link = &connection->links[schema];
-    return link->sees ? &link->now : &link->file->committed;
+    return link->file->shared || link->sees ? now_of(link) : &link->file->committed;
 }
 
 struct content *change(struct connection *connection, unsigned schema) {
-    connection->links[schema].wrote = connection->in_transaction;
-    return view(connection, schema);
+    struct link *link = &connection->links[schema];
+    struct content *content = view(connection, schema);
+    if (!connection->in_transaction)
+        return content;
+    if (link->file->shared && !link->wrote) {
+        for (unsigned i = 0; i <= connection->depth; i++)
+            link->before[i] = *content;
+        link->file->writer = connection;
+    }
+    link->wrote = true;
+    return content;
 }
 
 void model_end(struct connection *connection) {
     cursor_end(connection);
-    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++)
+    for (struct link *link = connection->links; link < connection->links + SCHEMAS; link++) {
+        if (link->wrote && link->file->shared) {
+            link->file->now = link->file->committed;
+            link->file->writer = NULL;
+        }
         link->sees = link->sure = link->wrote = false;
+    }
     connection->in_transaction = false;
     connection->depth = 0;
 }
@@ -169,7 +190,7 @@ const char *sql_to_create(const char *schema, unsigned name, const struct option
 }
 
 static void create_tables(struct file *file, const char *settings) {
-    sqlite3 *database = open_database(file);
+    sqlite3 *database = open_database(file, 0);
     must_run(database, settings);
     for (unsigned slot = 0; slot < SLOTS; slot++) {
         struct table *table = &file->committed.tables[slot];
@@ -180,6 +201,7 @@ static void create_tables(struct file *file, const char *settings) {
         must_run(database, sql);
     }
     sqlite3_close(database);
+    file->now = file->committed;
 }
 
 void world_begin(void) {
@@ -193,12 +215,14 @@ void world_begin(void) {
     const char *settings =
         sql_of("PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s", page,
                encoding, journal);
-    note("%s%s", settings, setting.synced ? "" : "; nothing is synced");
+    note("%s%s%s", settings, setting.synced ? "" : "; nothing is synced",
+         setting.shared_cache ? "; a shared cache" : "");
     memset(files, 0, sizeof files);
     for (unsigned i = 0; i < FILES; i++) {
         snprintf(files[i].path, sizeof files[i].path, "/%u.db", i);
         create_tables(&files[i], settings);
     }
+    files[0].shared = setting.shared_cache;
     for (unsigned i = 0; i < CONNECTIONS; i++)
         connection_open(&connections[i], i == 0 ? "a" : "b", &files[0]);
 }
