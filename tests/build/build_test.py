@@ -99,7 +99,6 @@ class Build(unittest.TestCase):
     def test_the_archive_gives_the_functions_of_the_header_and_needs_no_sqlite(self):
         """They are hidden, so that a program keeps its own release of them beside the extension,
         which SQLite loads with RTLD_GLOBAL."""
-        """What has it in it exports none of them, so that no other release takes their place."""
         self.assertGreater(len(public_functions()), 20)
         names = run("nm", "-g", "--defined-only", ARCHIVE)
         self.assertEqual(sorted(re.findall(r" T (\w+)$", names, re.MULTILINE)), public_functions())

@@ -3,7 +3,8 @@
 
 A source file includes nothing of a folder above its own; no line of code, comment or text is wider
 than 100 columns; no two files give one name to two things, so that all of them make one file; the
-headers of others that ext/packages has are as theirs.
+headers of others that ext/packages has are as theirs; a new layout with a hashing of its own needs
+a file each and one row, which a toy that is not shipped shows.
 """
 import os
 import pathlib
@@ -242,6 +243,47 @@ SQLITE_BLOOM_PYTHON(F, O)
             [*values, *(f"sizeof({struct})" for struct in dict(places))],
             [*places, ("PyModuleDef_Base", "m_init"), ("PyObject", "ob_type")],
             PYTHON_HEADERS[0].parent, folder)
+
+
+class NewLayout(unittest.TestCase):
+    """A layout with a hashing of its own: a file, a row, and every function has it."""
+
+    def test_a_layout_and_a_hashing_join_by_a_file_and_a_row(self):
+        with tempfile.TemporaryDirectory() as folder:
+            top = pathlib.Path(folder)
+            table = (TOP / "ext/filter/layout.c").read_text()
+            for place, row in (("&bloom_layout_blocked,", "&bloom_layout_toy, "),
+                               ("static const struct", "extern const struct bloom_layout "
+                                "bloom_layout_toy;\n")):
+                table = table.replace(place, row + place, 1)
+            (top / "layout.c").write_text(table)
+            objects = [path for path in sorted((TOP / "build/loadable").rglob("*.o"))
+                       if path.name != "layout.o"]
+            subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall",
+                            "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{TOP}/ext",
+                            top / "layout.c", TOP / "tests/build/toy.c", *objects,
+                            "-o", top / "bloom.so", "-lm"], check=True)
+            for sql, wanted in (
+                    ("bloom_check(bloom_add(bloom_new(3, 0.1, 'toy'), 'abc'), 'xyz')", "1"),
+                    ("bloom_check(bloom_add(bloom_new(3, 0.1, 'toy'), 'abc'), 'abcd')", "0"),
+                    ("substr(hex(f), 11, 4) || substr(hex(f), 81, 16) || substr(hex(f), 129) FROM "
+                     "(SELECT bloom_agg(column1, NULL, 0.1, 'toy') AS f FROM (VALUES ('a'), "
+                     "('bb')))", "C8C805000000000000000600000000000000")):
+                self.assertEqual(self.shell(top, sql), (wanted, ""), sql)
+            for sql, wanted in (
+                    ("bloom_add(bloom_new(3, 0.1, 'toy'), 7)",
+                     "bloom_add: argument 2 is 7, but the keys of layout toy are text. Convert"),
+                    ("bloom_union(bloom_new(3, 0.1, 'toy'), bloom_new(3, 0.1, 'toy'))",
+                     "bloom_union: cannot unite a filter of layout toy. Make another toy")):
+                output, error = self.shell(top, sql)
+                self.assertEqual(output, "")
+                self.assertIn(wanted, error)
+
+    def shell(self, top, sql):
+        ran = subprocess.run(["sqlite3", "-batch", "-init", "/dev/null", "-cmd",
+                              f".load {top}/bloom", ":memory:", f"SELECT {sql}"],
+                             capture_output=True, text=True, check=False)
+        return ran.stdout.strip(), ran.stderr.strip()
 
 
 if __name__ == "__main__":
