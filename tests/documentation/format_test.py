@@ -189,7 +189,8 @@ class Filters(WithExtension):
                           f", salt={salt.hex()}" if salt else "")
 
     def test_fuse_is_read_alike(self):
-        for count, p in ((0, 0.1), (1, 0.5), (2, 0.01), (3, 0.25), (60, 1e-9), (1000, 0.004)):
+        for count, p in ((0, 0.1), (1, 0.5), (2, 0.01), (3, 0.25), (60, 1e-9), (1000, 0.004),
+                         (20000, 0.1)):
             for salt in (b"", SALT):
                 data = self.fuse(count, p, salt)
                 ours = Filter(data)

@@ -486,11 +486,12 @@ static void unfinished_builders(void) {
  * as the functions of C begin and end it. */
 static void refusals(void) {
     filter_t *filter, *bitmap, *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
-                               *other = new_filter(11, NULL),
-                               *counting = new_filter(10, "counting");
-    struct sqlite_bloom_builder *builder;
+                               *other = new_filter(11, NULL);
+    struct sqlite_bloom_builder *builder = new_builder(0.01, "fuse", NULL);
+    filter_t *fuse = finished(builder);
     size_t added = 9, length = 0;
     unsigned char found[4];
+    sqlite_bloom_builder_close(builder);
 #define NEW(n, p, options) sqlite_bloom_filter_new(&filter, n, p, options, NULL, problem)
     refused(sqlite_bloom_filter_open(&filter, NULL, 0, NULL, problem), SQLITE_BLOOM_NOT_A_FILTER,
             "sqlite_bloom_filter_open: the data is not a filter: it has 0 bytes and does not ");
@@ -536,9 +537,11 @@ static void refusals(void) {
     assert_null(filter);
     refused(sqlite_bloom_filter_intersect(&filter, unlike, 0, NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_intersect: there is no filter. Pass at least one");
-    const filter_t *const counts[] = {counting};
-    refused(sqlite_bloom_filter_intersect(&filter, counts, 1, NULL, problem), SQLITE_BLOOM_REFUSED,
-            "sqlite_bloom_filter_intersect: cannot intersect a filter of ");
+    const filter_t *const finished_one[] = {fuse};
+    refused(sqlite_bloom_filter_intersect(&filter, finished_one, 1, NULL, problem),
+            SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_intersect: cannot intersect a filter of ");
+    refused(sqlite_bloom_filter_union(&filter, finished_one, 1, NULL, problem),
+            SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_union: cannot unite ");
     refused(sqlite_bloom_filter_import(&filter, "", 0, "java", NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_import: format is 'java'. Pass one of 'guava', 'guava-utf16', ");
     refused(sqlite_bloom_filter_import(&filter, NULL, 0, "guava", NULL, problem),
@@ -552,7 +555,7 @@ static void refusals(void) {
     sqlite_bloom_filter_close(url);
     sqlite_bloom_filter_close(blocked);
     sqlite_bloom_filter_close(other);
-    sqlite_bloom_filter_close(counting);
+    sqlite_bloom_filter_close(fuse);
 }
 
 RUN_GROUP("interface", TEST("The release is the one in the header", the_release),
