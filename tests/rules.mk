@@ -60,7 +60,8 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/simulator $(BUILD)/tests/cost_test $(BUILD)/tests/sequences_test
+    $(BUILD)/tests/simulator $(BUILD)/tests/cost_test $(BUILD)/tests/sequences_test \
+    $(BUILD)/tests/threads_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 # The folders that know no SQLite are built as for the unit tests.
@@ -101,6 +102,11 @@ $(BUILD)/tests/simulator $(BUILD)/tests/sequences_test:
 	@mkdir -p $(@D)
 	$(LINK) -DSIMULATOR_COMMIT='"$(COMMIT)"' -o $@ $(filter tests/%.c,$^) \
 	    $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
+
+# For make coverage; tests/threads/run.sh builds it with ThreadSanitizer.
+$(BUILD)/tests/threads_test: tests/threads/threads_test.c \
+    $(call objects_of,sanitized,ext/sqlite-bloom-filter.c)
+	$(LINK) -o $@ $(filter %.c %.o,$^) $(filter -%,$(LINKED_SQLITE)) -lpthread -lm
 
 $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm

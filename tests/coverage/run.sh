@@ -41,6 +41,7 @@ newest="PYTHON=$PYTHON sh tests/runner/newest.sh"
     "simulator=STEPS=10000 build/tests/simulator" \
     "simulator with small limits=STEPS=10000 build/small/tests/simulator" \
     "sequences=RARE=1 SORTS=plain STARTS=open KINDS=memory build/tests/sequences_test" \
+    "threads=build/tests/threads_test ." \
     "scripts=$PYTHON $scripts" "scripts on the newest SQLite=$newest $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
     "filter tables on the newest SQLite=$newest tests/tables/table_test.py" \
