@@ -381,8 +381,8 @@ void step_cursor(struct connection *connection) {
 /* Other queries, which fail half way; the look after the step compares answers. */
 void step_query(struct connection *connection) {
     static const char *const QUERIES[] = {
-        "SELECT count(*) FROM json_each('[1,2,3,4,5,6,7,8]') CROSS JOIN %s.%s AS t ON t.key = "
-        "value",
+        ("SELECT count(*) FROM json_each('[1,2,3,4,5,6,7,8]') CROSS JOIN %s.%s AS t ON t.key = "
+         "value"),
         "SELECT info, filter FROM %s.%s", /* may be refused */
         "SELECT count(*) FROM %s.%s WHERE key IN (2, 4, 6, 'k1', 'b', NULL)",
         "SELECT count(*) FROM %s.%s('k1')",
