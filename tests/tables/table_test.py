@@ -336,6 +336,26 @@ class Amid(TableTest):
         rows(connection, "ROLLBACK TO a; COMMIT")
         self.check(connection, *range(1, 13))
 
+    def test_another_database_is_deserialized_in_the_place_of_an_open_one(self):
+        for first, second in ((("capacity=1000", 0), ("capacity=1000", 0)),
+                              (("capacity=1000", 0), ("capacity=50", 0)),
+                              (("generations=3", 0), ("generations=3", 2))):
+            images = []
+            for keys, (options, rotations) in (((1, 500), first), ((501, 1000), second)):
+                made = connect(":memory:")
+                rows(made, f"CREATE VIRTUAL TABLE s USING bloom({options}, fpr=1e-5)")
+                for _ in range(rotations):
+                    rows(made, "INSERT INTO s(s) VALUES ('rotate')")
+                insert_numbers(made, *keys)
+                images.append(made.serialize("main"))
+            connection = connect(":memory:")
+            for image, keys, others in ((images[0], (1, 500), (501, 1000)),
+                                        (images[1], (501, 1000), (1, 500))):
+                connection.deserialize("main", image)
+                for _ in range(3):  # from the third time on, copies would be asked
+                    self.assertEqual(count_found(connection, *keys), 500)
+                self.assertEqual(count_found(connection, *others), 0)
+
     def test_another_database_is_deserialized_amid_a_transaction(self):
         made, connection = connect(":memory:"), connect(":memory:")
         for each, keys in ((made, (1, 50)), (connection, (51, 60))):
