@@ -377,6 +377,19 @@ class Amid(TableTest):
         self.assertEqual(count_found(connection, 1, 50), 50)
         self.assertEqual(count_found(connection, 51, 200), 1)
 
+    def test_changes_of_hundreds_of_chunks_wait(self):
+        connection = self.make(page_size=512, capacity=100_000)
+        rows(connection, "BEGIN")
+        insert_numbers(connection, 1, 3000)
+        waiting = stored(connection)
+        rows(connection, "SAVEPOINT a")
+        if "CACHE_SIZE" not in os.environ:
+            self.assertGreater(sum(a != b for a, b in zip(waiting, stored(connection))), 200)
+        insert_numbers(connection, 3001, 9000)
+        rows(connection, "ROLLBACK TO a; COMMIT")
+        self.assertEqual(count_found(connection, 1, 3000), 3000)
+        self.assertLess(count_found(connection, 3001, 9000), 10)
+
     def test_row_0_is_written_while_a_query_without_memory_reads(self):
         connection = self.make(capacity=100)
         insert(connection, *range(1, 51))
