@@ -390,6 +390,24 @@ class Amid(TableTest):
         self.assertEqual(count_found(connection, 1, 3000), 3000)
         self.assertLess(count_found(connection, 3001, 9000), 10)
 
+    def test_a_function_rolls_back_to_before_the_table_was_made(self):
+        """SQLite goes on with the statement. It does not report the second rollback."""
+        connection = self.make(capacity=1000)
+        insert(connection, 1, 2, 3)
+
+        def roll_back(key):
+            if key == 5:
+                rows(connection, "ROLLBACK TO a")
+            return key
+
+        either(connection, "create_scalar_function", "createscalarfunction")("f", roll_back, 1)
+        for keys in ("SELECT f(value) FROM json_each('[4,5,6]')", "VALUES (f(5))"):
+            with self.assertRaisesRegex(apsw.AbortError, "abort due to ROLLBACK"):
+                rows(connection, "BEGIN; SAVEPOINT a; DROP TABLE s; CREATE VIRTUAL TABLE s USING "
+                     f"bloom(capacity=100000); INSERT INTO s(key) {keys}")
+            rows(connection, "COMMIT")
+            self.check(connection, 1, 2, 3)
+
     def test_row_0_is_written_while_a_query_without_memory_reads(self):
         connection = self.make(capacity=100)
         insert(connection, *range(1, 51))
