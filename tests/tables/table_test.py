@@ -408,6 +408,18 @@ class Amid(TableTest):
             rows(connection, "COMMIT")
             self.check(connection, 1, 2, 3)
 
+    def test_a_query_whose_table_has_vanished_is_aborted(self):
+        for name, gone in (("a.db", "CREATE VIRTUAL TABLE v USING bloom(capacity=1000)"),
+                           ("b.db", "ALTER TABLE s RENAME TO v")):
+            connection = self.make(name, capacity=1000)
+            rows(connection, f"BEGIN; SAVEPOINT a; {gone}; INSERT INTO v(key) VALUES (1)")
+            found = connection.cursor().execute(
+                "SELECT EXISTS (SELECT 1 FROM v WHERE key = value) FROM json_each('[1,2,3]')")
+            self.assertEqual(next(found), (1,))
+            rows(connection, "ROLLBACK TO a")
+            with self.assertRaisesRegex(apsw.AbortError, "abort due to ROLLBACK"):
+                list(found)
+
     def test_row_0_is_written_while_a_query_without_memory_reads(self):
         connection = self.make(capacity=100)
         insert(connection, *range(1, 51))
