@@ -105,8 +105,8 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
 }
 
 /* Returns the live pin of this connection that a value is, with one more reference if `keeps`;
- * NULL if there is none. Without a reference it lives as long as the value, and so until the call
- * that was given the value returns. */
+ * or NULL if the value is not a live pin. Without a reference the pin lives as long as the value,
+ * and so until the call that was given the value returns. */
 static struct bloom_pin *find_pin(const sqlite3 *database, sqlite3_value *value, bool keeps) {
     const uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
     if (number == 0)

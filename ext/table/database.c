@@ -119,8 +119,8 @@ int bloom_database_create_table(struct bloom_database *database) {
                                              database->schema, database->data_name));
 }
 
-/* Looks for the shadow table. Returns SQLITE_OK when it exists, SQLITE_ERROR when it does not, or
- * another error. */
+/* Looks for the shadow table. Returns SQLITE_OK if it exists, SQLITE_ERROR if it does not or is a
+ * view, or another error. */
 static int find_table(struct bloom_database *database) {
     return sqlite3_table_column_metadata(database->connection, database->schema,
                                          database->data_name, NULL, NULL, NULL, NULL, NULL, NULL);

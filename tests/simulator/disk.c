@@ -25,7 +25,7 @@ enum {
 };
 
 struct bytes {
-    unsigned char *at; /* NULL: there are none */
+    unsigned char *at; /* NULL until something is written */
     sqlite3_int64 size;
 };
 

@@ -196,7 +196,7 @@ struct content *change(struct connection *connection, unsigned schema);
 /* What the transaction has made of a file so far. */
 struct content *now_of(struct link *link);
 
-/* NULL if there is none. */
+/* Returns the table with that name, or NULL if the file has no such table. */
 const struct table *table_named(const struct content *content, unsigned name);
 
 /* A transaction begins and ends in the model; what it has made is committed before, or nowhere. */

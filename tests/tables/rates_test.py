@@ -156,7 +156,8 @@ class RatesTest(unittest.TestCase):
         simply too large. Fuse has a rate of 2^-w for any number of keys. Classic has the size that
         Guava gives it, and the rate of the textbook."""
         database = self.open(4096, 200000)
-        for count, fpr in itertools.product((1, 2, 3, 10, 100, 1000, 10**5), (0.5, 0.125, 2**-7)):
+        counts, rates = (1, 2, 3, 10, 100, 1000, 10**5), (0.5, 0.125, 2**-7, 2**-10)
+        for count, fpr in itertools.product(counts, rates):
             for layout in ("blocked", "fuse", "classic") if count == 10**5 else ("blocked", "fuse"):
                 expected, least = fpr, fpr if layout == "fuse" else 0.95 * fpr * (count == 10**5)
                 if layout == "classic":
