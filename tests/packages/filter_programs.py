@@ -294,8 +294,8 @@ class AsASet(Program):
                  f" {2**40}", Filter, -1),
                 ("ValueError: sqlite_bloom.Filter: fpr is 2. Pass a number between 0 and 1, for"
                  " example 0.01 for 1 %", Filter, 1, 2),
-                ("ValueError: sqlite_bloom.Filter.build: fpr is 2. Pass a number between 0 and 1, for"
-                 " example 0.01 for 1 %", build, [1], None, 2),
+                ("ValueError: sqlite_bloom.Filter.build: fpr is 2. Pass a number between 0 and 1,"
+                 " for example 0.01 for 1 %", build, [1], None, 2),
                 ("ValueError: sqlite_bloom.Filter: fpr is 0.01. Pass 0, because layout bitmap is"
                  " exact...", lambda: Filter(1, 0.01, layout="bitmap")),
                 ("TypeError: sqlite_bloom.Filter: fpr is '1 %'. Pass a number, for example 0.01",
@@ -311,8 +311,8 @@ class AsASet(Program):
                 *((f"TypeError: sqlite_bloom.Filter: capacity is {wrong!r}. Pass a whole number, or"
                    " the bytes of a filter, as in Filter(open(path, 'rb').read())", Filter, wrong)
                   for wrong in (None, "a.bloom", 0.01)),
-                ("TypeError: sqlite_bloom.Filter: the filter that is opened has its own fpr, layout,"
-                 " key and salt. Leave them out", Filter, bytes(filter), 0.1),
+                ("TypeError: sqlite_bloom.Filter: the filter that is opened has its own fpr,"
+                 " layout, key and salt. Leave them out", Filter, bytes(filter), 0.1),
                 ("ValueError: sqlite_bloom.Filter: it was made before. Make another one",
                  filter.__init__, 10),
                 *((f"ValueError: sqlite_bloom.Filter.{name}: cannot {name} keys from a filter of"
@@ -327,19 +327,19 @@ class AsASet(Program):
                  " ['abc']", filter.update, "abc"),
                 ("TypeError: sqlite_bloom.Filter.update: keys is one key. Pass a list of it,"
                  " [<memory at...", filter.update, memoryview(b"abc")),
-                ("TypeError: sqlite_bloom.Filter.check: column is None and cannot be iterated. Pass an"
-                 " iterable of keys", check, None),
-                ("TypeError: sqlite_bloom.Filter.build: keys is Path('list.txt') and cannot be iterated."
-                 " Pass the open file", build, pathlib.Path("list.txt")),
-                ("TypeError: sqlite_bloom.Filter.build: key 2 is a list. Pass each key as a str, bytes,"
-                 " int or float", build, [1, [2]]),
+                ("TypeError: sqlite_bloom.Filter.check: column is None and cannot be iterated. Pass"
+                 " an iterable of keys", check, None),
+                ("TypeError: sqlite_bloom.Filter.build: keys is Path('list.txt') and cannot be"
+                 " iterated. Pass the open file", build, pathlib.Path("list.txt")),
+                ("TypeError: sqlite_bloom.Filter.build: key 2 is a list. Pass each key as a str,"
+                 " bytes, int or float", build, [1, [2]]),
                 *((f"ValueError: sqlite_bloom.Filter.check: key 3 is {2**63}, {BEYOND}", check, big)
                   for big in ([1, "a", 2**63], array.array("Q", [1, 2, 2**63]))),
                 (f"ValueError: sqlite_bloom.Filter.check: key 10002 is '\\ud800', {BEYOND}", check,
                  ["a"] * 10_001 + ["\ud800"]),
-                *(("ValueError: sqlite_bloom.Filter.build: there is no key, and an empty filter lets"
-                   " everything pass. Look where the keys come from, or make an empty filter with"
-                   " sqlite_bloom.Filter(capacity)", build, nothing)
+                *(("ValueError: sqlite_bloom.Filter.build: there is no key, and an empty filter"
+                   " lets everything pass. Look where the keys come from, or make an empty filter"
+                   " with sqlite_bloom.Filter(capacity)", build, nothing)
                   for nothing in ([], [None, float("nan")])),
                 ("KeyError: 'mine'", check, breaks("a")),
                 *((f"ValueError: sqlite_bloom.Filter.build: {LINES}", build, keys) for keys in (
@@ -620,15 +620,15 @@ class Columns(Program):
     def test_what_is_refused(self):
         day = datetime.date(2026, 1, 1)
         for message, column in (
-                *(("TypeError: sqlite_bloom.Filter.check: key 1 is a date. Pass each key as a str, bytes,"
-                   " int or float", days)
+                *(("TypeError: sqlite_bloom.Filter.check: key 1 is a date. Pass each key as a str,"
+                   " bytes, int or float", days)
                   for days in ([day], polars.Series([day]), pyarrow.array([day]))),
-                ("TypeError: sqlite_bloom.Filter.check: the column has times (datetime64[us]). Convert"
-                 " them to str or int", pandas.date_range("2026", periods=2, unit="us")),
+                ("TypeError: sqlite_bloom.Filter.check: the column has times (datetime64[us])."
+                 " Convert them to str or int", pandas.date_range("2026", periods=2, unit="us")),
                 (f"ValueError: sqlite_bloom.Filter.check: key 3 is {2**63}, {BEYOND}",
                  numpy.array([1, 2, 2**63], "uint64")),
-                *((f"TypeError: sqlite_bloom.Filter.check: column is a {type(no).__name__}. Pass one"
-                   " column of it, as in frame['url']", no)
+                *((f"TypeError: sqlite_bloom.Filter.check: column is a {type(no).__name__}. Pass"
+                   " one column of it, as in frame['url']", no)
                   for no in (numpy.ones((2, 2), int), numpy.array(1), pandas.DataFrame(),
                              polars.DataFrame(), pyarrow.table({})))):
             self.says(message, self.fuse.check, column)
@@ -754,8 +754,8 @@ class AddAll(Program):
         self.assertEqual(database.execute('SELECT count(*) FROM "a ""b" WHERE key MATCH'
                                           " 'http://a.evil.example/b'").fetchone(), (1,))
         for message, *arguments in (
-                ("OperationalError: sqlite_bloom.add_all: no such table: none. Create it with CREATE"
-                 " VIRTUAL TABLE. Pass its name without a database", database, "none"),
+                ("OperationalError: sqlite_bloom.add_all: no such table: none. Create it with"
+                 " CREATE VIRTUAL TABLE. Pass its name without a database", database, "none"),
                 ('OperationalError: sqlite_bloom.add_all: no such column: info. "plain" is not a filter'
                  " table, so use INSERT", database, "plain"),
                 ("TypeError: sqlite_bloom.add_all: a Cursor is not a connection. Pass a connection"
