@@ -756,8 +756,8 @@ class AddAll(Program):
         for message, *arguments in (
                 ("OperationalError: sqlite_bloom.add_all: no such table: none. Create it with"
                  " CREATE VIRTUAL TABLE. Pass its name without a database", database, "none"),
-                ('OperationalError: sqlite_bloom.add_all: no such column: info. "plain" is not a filter'
-                 " table, so use INSERT", database, "plain"),
+                ('OperationalError: sqlite_bloom.add_all: no such column: info. "plain" is not a'
+                 " filter table, so use INSERT", database, "plain"),
                 ("TypeError: sqlite_bloom.add_all: a Cursor is not a connection. Pass a connection"
                  " of sqlite3 or apsw", database.cursor(), "plain")):
             self.says(message, sqlite_bloom.add_all, *arguments, ["a"])
