@@ -3,8 +3,9 @@
 (Which lists it can read: tests/sql/lists.test.)
 
     recipes_test.py             run the tests; those of SlowRecipes belong to make long
-    recipes_test.py --update    write the .out files anew from what the recipes print, and sizes into
-                                the table of sql/README.md; look at the difference before you keep it
+    recipes_test.py --update    write the .out files anew from what the recipes print, and sizes
+                                into the table of sql/README.md; look at the difference before you
+                                keep it
 
 Everything runs in a copy of the tree, with an empty home.
 """

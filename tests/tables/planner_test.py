@@ -42,8 +42,8 @@ def steps(connection, sql):
             if row[3].startswith(("SCAN", "SEARCH"))]
 
 
-# A filter in front of a table, as sql/QUESTIONS.md advises, for 2,000 keys of which 20 are there, and
-# the form of which it says that it reads the index all the same.
+# A filter in front of a table, as sql/QUESTIONS.md advises, for 2,000 keys of which 20 are there,
+# and the form of which it says that it reads the index all the same.
 IN_FRONT = {
     "join": "SELECT v.url FROM v JOIN seen(v.url) JOIN d ON d.url = v.url",
     "join, the other way": "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN seen(v.url)",
@@ -80,7 +80,8 @@ class InFront(unittest.TestCase):
             return sum(self.connection.status(which)[0]
                        for which in (apsw.SQLITE_DBSTATUS_CACHE_HIT,
                                      apsw.SQLITE_DBSTATUS_CACHE_MISS))
-        run(self.connection, sql, given)
+        for _ in range(2):
+            run(self.connection, sql, given)
         before = asked()
         found = len(run(self.connection, sql, given))
         return found, asked() - before
