@@ -62,5 +62,5 @@ SELECT code, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' E
 
 .print
 SELECT length(f) AS "guard, bytes", bloom_count(f) AS "keys, about", printf('%.3f %%',
-  100 * bloom_fpr(f)) AS
+  100 * bloom_fpr_now(f)) AS
        "invented keys let through" FROM guard;

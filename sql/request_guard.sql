@@ -68,7 +68,7 @@ DELETE FROM users WHERE name LIKE 'user1%' OR name LIKE 'user2%';
 SELECT (SELECT count(*) FROM users) AS users, json_extract(info,
   '$.count') AS "in the guard, about",
        json_array_length(info, '$.layers') AS layers, printf('%.3f %%', 100 * json_extract(info,
-         '$.fpr')) AS "guesses let through"
+         '$.fpr_now')) AS "guesses let through"
   FROM guard;
 BEGIN;
 INSERT INTO guard(guard) VALUES ('clear');
@@ -78,5 +78,5 @@ COMMIT;
 SELECT (SELECT count(*) FROM users) AS users, json_extract(info,
   '$.count') AS "in the guard, about",
        json_array_length(info, '$.layers') AS layers, printf('%.3f %%', 100 * json_extract(info,
-         '$.fpr')) AS "guesses let through"
+         '$.fpr_now')) AS "guesses let through"
   FROM guard;

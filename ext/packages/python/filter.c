@@ -248,13 +248,13 @@ static PyObject *filter_copy(PyObject *self, PyObject *nothing) {
     return filter_merged(self, self, NULL);
 }
 
-/* _describe(): layout, key rule, whether salted, n, p */
+/* _describe(): layout, key rule, whether salted, capacity, fpr */
 static PyObject *filter_describe(PyObject *self, PyObject *nothing) {
     struct sqlite_bloom_description is;
     (void)nothing;
     sqlite_bloom_filter_describe(((struct filter *)self)->filter, &is);
-    return Py_BuildValue("ssiKd", is.layout, is.key_rule, is.salted, (unsigned long long)is.n,
-                         is.p);
+    return Py_BuildValue("ssiKd", is.layout, is.key_rule, is.salted,
+                         (unsigned long long)is.capacity, is.fpr);
 }
 
 /* _estimate(): the number of keys */
