@@ -495,6 +495,20 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
     return status;
 }
 
+int sqlite_bloom_filter_count(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
+                              char *problem) {
+    const struct report report = {problem, __func__};
+    const struct bloom_layout *layout = filter->shape.layout;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    if (!layout->repeats)
+        return report_not_offered(&report, layout, "count keys in a",
+                                  "Make it with layout counting");
+    int status = words_to_add(&filter->shape, &key, &filter->memory, words, &report);
+    return status == SQLITE_BLOOM_OK
+               ? (int)bloom_counting_times(&filter->shape, filter->payload, words)
+               : status;
+}
+
 static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kind kind,
                          const struct sqlite_bloom_filter *const *filters, size_t count,
                          const struct sqlite_bloom_memory *allocator, const struct report *report) {

@@ -214,6 +214,12 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
                                        const struct sqlite_bloom_key *keys, size_t count,
                                        unsigned char *found);
 
+/* Returns how often a key was added to a filter of layout counting, 0 to 15, where 15 means 15 or
+ * more: sometimes more than it was, never less. Fails as a check does, and with REFUSED for every
+ * other layout. */
+int sqlite_bloom_filter_count(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
+                              char *problem);
+
 /* What the header of a filter says. */
 struct sqlite_bloom_description {
     const char *layout;   /* names are never released */

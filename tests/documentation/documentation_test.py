@@ -327,10 +327,12 @@ class Reference(WithExtension):
             "SELECT name FROM pragma_function_list WHERE name LIKE 'bloom~_%' ESCAPE '~' "
             "UNION SELECT name FROM pragma_module_list WHERE name LIKE 'bloom~_%' ESCAPE '~'")
         names = {name for name, in rows}
-        self.assertEqual(set(self.first_column("## All functions")), names)
-        self.has_examples(names, r"NAME\(")
-        for name in names:
-            self.assertRegex(self.REFERENCE, rf"\*\*`{name}\(", name)
+        listed = self.first_column("## All functions")
+        self.assertEqual(set(listed), names)
+        # A heading for each, in this order, with its signature, a sentence and an example.
+        headings = re.findall(r"(?m)^### (bloom_\w+)\n\n\*\*`\1\([^`]*\)`\*\*(?:[^#]|#(?!##))*?"
+                              r"\n\n```sql\n[^`]*?\b\1\(", self.REFERENCE)
+        self.assertEqual(headings, listed)
 
     def test_options_of_values(self):
         names = re.findall(r"(\w+)=", self.message("SELECT bloom_new(1, 0.1, 'no=1')"))
