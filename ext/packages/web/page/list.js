@@ -21,7 +21,7 @@ const KEYS_HINT = '. If its lines are the keys, choose "keys as they are"';
 let list;
 let refused; // the source that could not be read last
 let loading; // the work on the next one
-let asked = { urls: [] };
+let asked; // what somebody has asked last: { urls }
 
 const baseName = (name) => name.split("/").at(-1);
 const startsWith = (bytes, magic) => magic.every((byte, i) => bytes[i] === byte);
@@ -75,7 +75,7 @@ async function loadList(source) {
   if (mine === loading) {
     loading = undefined;
     await showList();
-    await askAll(asked.urls);
+    if (asked !== undefined) await askAll(asked.urls);
   }
   work.end();
 }
@@ -504,8 +504,9 @@ function listSql(isWhole) {
     ? `INSERT INTO filters VALUES (${short}, ${file});`
     : `INSERT INTO filters\n  SELECT ${short}, ${readKeys}`;
   const most = isWhole ? MOST_COPIED : MOST_SEEN;
-  const urls = asked.urls.length > 0 ? asked.urls.slice(0, most) : ["https://example.org/"];
-  const more = asked.urls.length - urls.length;
+  const all = asked?.urls.length > 0 ? asked.urls : ["https://example.org/"];
+  const urls = all.slice(0, most);
+  const more = all.length - urls.length;
   const note = `  -- and ${grouped(more)} more${isWhole ? "" : ", which are copied, too"}`;
   const written = isWhole ? urls : urls.map((url) => shortened(url));
   return `${hint}.load ./bloom
