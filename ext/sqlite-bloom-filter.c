@@ -419,8 +419,8 @@ void sqlite_bloom_filter_describe(const struct sqlite_bloom_filter *filter,
         .salted = shape->keying.salted,
         .hashes = shape->probes,
         .bits = shape->bits,
-        .n = shape->capacity,
-        .p = shape->rate};
+        .capacity = shape->capacity,
+        .fpr = shape->rate};
 }
 
 void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
@@ -428,7 +428,7 @@ void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
     const struct bloom_estimate bits =
         filter->shape.layout->estimate(&filter->shape, filter->payload);
     *estimate = (struct sqlite_bloom_estimate){
-        .count = bits.count, .rate = bits.rate, .fill = bits.fill, .ones = bits.ones};
+        .count = bits.count, .fpr_now = bits.rate, .fill = bits.fill, .ones = bits.ones};
 }
 
 /* --- Changing --- */

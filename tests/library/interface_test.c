@@ -237,7 +237,7 @@ static void estimates(void) {
         adds(filter, integer(i), 0);
     sqlite_bloom_filter_estimate(filter, &estimate);
     assert_near(estimate.count, 1000, 50, "count");
-    assert_near(estimate.rate, 0.01, 0.004, "rate");
+    assert_near(estimate.fpr_now, 0.01, 0.004, "fpr_now");
     assert_near(estimate.fill, 0.45, 0.05, "fill");
     assert_in_range(estimate.ones, 4000, 6000);
     sqlite_bloom_filter_close(filter);

@@ -182,11 +182,12 @@ async function showList() {
   const { name, isFilter, info, filter, unused } = list;
   const size = `a filter of ${shownBytes(filter.length)}`;
   const several = list.rule === undefined ? "" : ", and more for a URL, which has several keys";
-  const rate = info.p > 0 ? `. False positives: ${falsePositives(info.p)}${several}` : "";
+  const rate = info.fpr > 0 ? `. False positives: ${falsePositives(info.fpr)}${several}` : "";
   element("list-figures").textContent = isFilter
-    ? `${name}: ${size}, of layout ${info.layout}, made for ${counted(info.n ?? 0, "key")}${rate}.`
+    ? `${name}: ${size}, of layout ${info.layout}, made for ` +
+      `${counted(info.capacity ?? 0, "key")}${rate}.`
     : `${name === DEFAULT_LIST ? "URLhaus, malicious hosts and pages" : name}: ` +
-      `${counted(info.n, "key")} in ${size}${rate}.`;
+      `${counted(info.capacity, "key")} in ${size}${rate}.`;
   element("rate-wanted").value = String(list.rate);
   element("rule").value = list.rule ?? "";
   for (const id of ["rate-wanted", "rule"]) element(id).disabled = isFilter;
