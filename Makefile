@@ -123,8 +123,8 @@ define fill
 	done
 endef
 
-# What is installed has no symbols for a debugger. STRIP= keeps them, and so does Debian with nostrip
-# in DEB_BUILD_OPTIONS.
+# What is installed has no symbols for a debugger. STRIP= keeps them, and so does nostrip
+# in DEB_BUILD_OPTIONS of Debian.
 STRIP ?= $(if $(filter nostrip,$(DEB_BUILD_OPTIONS)),,strip)
 
 install: $(LIBRARY) $(FILTER_LIBRARY)
