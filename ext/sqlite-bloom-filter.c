@@ -520,10 +520,21 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
     if (count == 0)
         return report_fail(report, SQLITE_BLOOM_REFUSED, "there is no filter. Pass at least one");
     for (size_t i = 0; i < count; i++)
-        if (!bloom_merge_offered(kind, filters[i]->shape.layout))
+        if (!bloom_merge_function(kind, filters[i]->shape.layout))
             return report_not_offered(report, filters[i]->shape.layout,
                                       kind == BLOOM_UNION ? "unite a" : "intersect a",
                                       filters[i]->shape.layout->advice);
+    const struct bloom_shape *shape = &filters[0]->shape;
+    if (count == 2 && bloom_shape_same(shape, &filters[1]->shape, reason)) { /* without a copy */
+        const size_t length = (size_t)bloom_filter_bytes(shape), header = bloom_header_bytes(shape);
+        uint8_t *bytes = bloom_allocate(&memory, length);
+        if (bytes != NULL) {
+            memcpy(bytes, filters[0]->bytes, header);
+            bloom_merge_function(kind, shape->layout)(bytes + header, filters[0]->payload,
+                                                      filters[1]->payload, length - header);
+        }
+        return filter_own(made, &memory, shape, bytes, report);
+    }
     size_t taken = 0;
     for (; taken < count && merged == BLOOM_BUILT; taken++)
         merged = bloom_merge_take(&merge, &filters[taken]->shape, filters[taken]->bytes, reason);
