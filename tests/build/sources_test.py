@@ -11,6 +11,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -116,20 +117,29 @@ class House(unittest.TestCase):
         for more in ((), ("-DSQLITE_CORE",)):
             compile_strictly("-I", TOP / "ext", "-I", INTERFACE, TOP / "ext/sqlite-bloom.c", *more)
 
-    def test_packages_have_the_number_of_the_release(self):
-        number = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/base/version.h").read_text())[1]
-        place = re.compile(r"(?i)(?<!model)version_*\W{1,5}(\d+\.\d+\.\d+)|"
-                           r"bloom \(?(\d+\.\d+\.\d+)")
-        found = {name: place.search((TOP / "ext/packages" / name).read_text())
-                 for name in NUMBERED.split()}
-        self.assertEqual({name: match and (match[1] or match[2]) for name, match in found.items()},
-                         dict.fromkeys(found, number))
-        for path in sorted((TOP / "ext/packages").rglob("*.md")):
-            for other in re.findall(r"bloom-(?:[a-z]+-)*(\d+\.\d+\.\d+)\b|bloom@v(\d[\d.]+)",
-                                    path.read_text()):
-                self.assertEqual("".join(other), number, path)
-        text = (TOP / "ext/packages/binaries/sqlpkg.json").read_text()
-        self.assertEqual(set(re.findall(r"\d+\.\d+\.\d+", text)), {number})
+    def test_one_command_sets_the_number_of_the_release_everywhere(self):
+        """In a copy, after which no file has the old number, and every place the new one."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in tracked():
+                if not name.startswith(("tests/", "sql/")):
+                    path = pathlib.Path(folder) / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(TOP / name, path)
+            packages = pathlib.Path(folder) / "ext/packages"
+            old = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/base/version.h").read_text())[1]
+            command = [sys.executable, str(packages / "release.py"), "12.34.56", "2031-02-03"]
+            changed = subprocess.run(command, check=True, capture_output=True,
+                                     text=True).stdout.split()
+            self.assertLess({f"ext/packages/{name}" for name in NUMBERED.split()}, set(changed))
+            for name in changed:
+                self.assertNotRegex((pathlib.Path(folder) / name).read_text(),
+                                    rf"(?<![\d.]){re.escape(old)}(?![\d.])", name)
+            for header in ("sqlite-bloom.h", "sqlite-bloom-filter.h"):
+                self.assertIn('_VERSION "12.34.56"\n#define SQLITE_BLOOM_VERSION_NUMBER 12034056\n',
+                              (packages.parent / header).read_text())
+            self.assertIn("Mon, 03 Feb 2031", (packages / "debian/changelog").read_text())
+            self.assertIn("2031-02-03T00:00:00Z", (packages / "java/pom.xml").read_text())
+            self.assertIn("datetime(2031, 2, 3,", (packages / "release.py").read_text())
 
     def test_every_limit_is_in_the_list_and_on_the_page(self):
         """A limit has a value behind #ifndef, which the page repeats. Both other builds set it."""
