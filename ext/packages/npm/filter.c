@@ -391,7 +391,7 @@ static napi_value filter_get(napi_env env, napi_callback_info info) {
     if (what > 4)
         sqlite_bloom_filter_estimate(call.filter, &now);
     const char *texts[] = {is.layout, is.key_rule != NULL ? is.key_rule : ""};
-    const double numbers[] = {(double)is.n, is.p, now.count, now.rate};
+    const double numbers[] = {(double)is.capacity, is.fpr, now.count, now.fpr_now};
     if (what < 2)
         napi_create_string_utf8(env, texts[what], NAPI_AUTO_LENGTH, &result);
     else if (what == 2)
