@@ -62,7 +62,8 @@ const cases = {
     const filter = new Filter(100, { fpr: 1e-6 });
     const whole = [0, -1, 7, 2 ** 53 - 1, 2n ** 63n - 1n, -(2n ** 63n)];
     const keys = ["", "a", "\ufeff", "\ufffd", "a\0b", "ü".repeat(1021), "ü".repeat(1023),
-      "x".repeat(16379), "x".repeat(16380), "\u{1f600}".repeat(9000), 1.5, 2 ** 63, 1e300, -Infinity,
+      "x".repeat(16379), "x".repeat(16380), "\u{1f600}".repeat(9000), 1.5, 2 ** 63,
+      1e300, -Infinity,
       Buffer.alloc(0), Buffer.from([0xff]), Buffer.alloc(2047), Buffer.alloc(2048),
       Buffer.alloc(20000), ...whole];
     for (const key of keys) {
@@ -115,14 +116,14 @@ const cases = {
       says(`addAll(): key 3 is ${shown}. ${isKey}`, () => filter.addAll(["a", null, value, "b"]));
     }
     assert.throws(() => filter.check([new Float64Array(1)]), /check\(\): key 1 is Float64Array/);
-    assert.throws(() => filter.add(new DataView(new ArrayBuffer(8))), /add\(\): the key is DataView/);
-    says("has(): the key is 'a\\ud800'. It has half of a surrogate pair. Pass text.toWellFormed()," +
-      " or bytes", () => filter.has("a\ud800"));
+    assert.throws(() => filter.add(new DataView(new ArrayBuffer(8))), /add\(\): the key is DataV/);
+    says("has(): the key is 'a\\ud800'. It has half of a surrogate pair. Pass" +
+      " text.toWellFormed(), or bytes", () => filter.has("a\ud800"));
     assert.throws(() => filter.has("x".repeat(5000) + "\udc00"), /half of a surrogate pair/);
-    says("add(): the key is 9007199254740992. Numbers beyond 2^53 are rounded. Pass a bigint, such" +
-      " as 9007199254740993n", () => filter.add(2 ** 53));
-    says("add(): the key is Uint8Array(0) []. Its bytes were transferred away. Pass a copy that was" +
-      " made before", () => filter.add(transferred(new Uint8Array(8))));
+    says("add(): the key is 9007199254740992. Numbers beyond 2^53 are rounded. Pass a bigint," +
+      " such as 9007199254740993n", () => filter.add(2 ** 53));
+    says("add(): the key is Uint8Array(0) []. Its bytes were transferred away. Pass a copy" +
+      " that was made before", () => filter.add(transferred(new Uint8Array(8))));
     const many = function* () { yield* numbered("a", 1500); yield {}; };
     says(`addAll(): key 1501 is {}. ${isKey}`, () => filter.addAll(many()));
     says(`Filter.build(): key 1501 is {}. ${isKey}`, () => Filter.build(many()));
@@ -167,11 +168,11 @@ const cases = {
       ["fpr is 2. Pass a number between 0 and 1, for example 0.01 for 1 %", { fpr: 2 }],
       ['key is \'url, salt=0\'. Pass the name of a key rule, for example "url", or leave it out',
         { key: "url, salt=0" }],
-      ["salt is Uint8Array(1) [ 0 ]. Pass 16 bytes, or their 32 hexadecimal digits, or leave it out",
-        { salt: new Uint8Array(1) }],
+      ["salt is Uint8Array(1) [ 0 ]. Pass 16 bytes, or their 32 hexadecimal digits, or leave it" +
+        " out", { salt: new Uint8Array(1) }],
     ])
       says(`new Filter(): ${said}`, () => new Filter(9, options));
-    assert.throws(() => new Filter(9, { layout: "x" }), /^Error: .*new Filter\(\): layout is 'x'\./);
+    assert.throws(() => new Filter(9, { layout: "x" }), /^Error: .*: new Filter\(\): layout is 'x'/);
     assert.throws(() => new Filter(9, { get fpr() { throw new Error("mine"); } }),
       { message: "mine" });
     const other = require("vm").runInNewContext("Object.freeze({ fpr: 0.5 })"); // of another realm
@@ -202,8 +203,8 @@ const cases = {
       " counting", () => new Filter(9).delete("a"));
     says("union(): the other filter is {}. Pass a Filter, or new Filter(bytes)",
       () => new Filter(9).union({}));
-    assert.throws(() => new Filter(9).intersection(new Filter(900)), /intersection\(\): filter 2 d/);
-    assert.throws(() => Filter.build(["a"], { layout: "fuse" }).add("b"), /add\(\): cannot add keys/);
+    assert.throws(() => new Filter(9).intersection(new Filter(900)), /intersection\(\): filter 2/);
+    assert.throws(() => Filter.build(["a"], { layout: "fuse" }).add("b"), /add\(\): cannot add/);
   },
 
   "keys that come from functions"() {

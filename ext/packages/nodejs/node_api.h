@@ -1,6 +1,6 @@
 /* What bloom uses of Node-API, version 8, so that an addon compiles where Node's own headers are
- * not installed, and for platforms whose Node is not here. All of it is in Node 18 and every release
- * since then, in Bun and in Electron, and nodejs.org/api/n-api.html documents each name.
+ * not installed, and for platforms whose Node is not here. All of it is in Node 18 and later
+ * releases, in Bun and in Electron, and nodejs.org/api/n-api.html documents each name.
  * tests/build/sources_test.py compares values, types and places with Node's headers. */
 #ifndef SQLITE_BLOOM_NODE_API_H
 #define SQLITE_BLOOM_NODE_API_H
@@ -78,8 +78,8 @@ typedef struct {
         napi_ref *result))
 /* clang-format on */
 
-/* Programs in which Node is embedded have other names, and Windows binds a function to the file that
- * has it. So there the functions are found in the program that runs, by SQLITE_BLOOM_FIND_NODE(). */
+/* Programs in which Node is embedded have other names, and Windows binds a function to the file
+ * that has it. So there SQLITE_BLOOM_FIND_NODE() finds the functions in the program that runs. */
 #ifdef _WIN32
 #include <windows.h>
 #define SQLITE_BLOOM_FUNCTION_OF_NODE(name, parameters) static napi_status(*name) parameters;

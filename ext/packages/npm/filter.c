@@ -257,8 +257,8 @@ static bool read_array(struct call *call, struct work *work, napi_value array, u
     return true;
 }
 
-/* addAll(array, number of keys before it), and check(array, 0, answers): the answers, a Uint8Array of
- * the same length, become 1 (in), 0 (certainly not in) and 2 (not a key). */
+/* addAll(array, number of keys before it), and check(array, 0, answers): the answers, a Uint8Array
+ * of the same length, become 1 (in), 0 (certainly not in) and 2 (not a key). */
 static napi_value filter_read(napi_env env, napi_callback_info info) {
     struct call call;
     struct work work = {.answers = NULL};
@@ -374,8 +374,8 @@ static napi_value filter_construct(napi_env env, napi_callback_info info) {
                : fail(&call);
 }
 
-/* _get(what): 0 the layout, 1 the key rule, 2 the bytes, 3 the capacity, 4 its rate; and as the bits
- * say, 5 the number of keys, 6 the rate. What the filter has not got is "" or 0. */
+/* _get(what): 0 the layout, 1 the key rule, 2 the bytes, 3 the capacity, 4 its rate; and as the
+ * bits say, 5 the number of keys, 6 the rate. What the filter has not got is "" or 0. */
 static napi_value filter_get(napi_env env, napi_callback_info info) {
     struct call call;
     struct sqlite_bloom_description is;
