@@ -172,7 +172,7 @@ const cases = {
         " out", { salt: new Uint8Array(1) }],
     ])
       says(`new Filter(): ${said}`, () => new Filter(9, options));
-    assert.throws(() => new Filter(9, { layout: "x" }), /^Error: .*: new Filter\(\): layout is 'x'/);
+    assert.throws(() => new Filter(9, { layout: "x" }), /^Error: .*: layout is 'x'/);
     assert.throws(() => new Filter(9, { get fpr() { throw new Error("mine"); } }),
       { message: "mine" });
     const other = require("vm").runInNewContext("Object.freeze({ fpr: 0.5 })"); // of another realm
