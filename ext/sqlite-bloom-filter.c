@@ -359,6 +359,8 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
 #endif
 static_assert(BLOOM_CHECKED_TOGETHER <= 256, "the number of a key is a byte");
 
+enum { NOT_A_KEY = 2 }; /* the answer where a single check returns NO_KEY */
+
 /* At most BLOOM_CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
@@ -366,18 +368,21 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     /* A hashing may write more words than decide: the next key's go over them. */
     uint64_t words[BLOOM_CHECKED_TOGETHER * BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t unknown[BLOOM_CHECKED_TOGETHER]; /* keys that have no words */
+    uint8_t answer[BLOOM_CHECKED_TOGETHER];  /* to each of these */
     const size_t width = filter->shape.layout->hash_words;
     const bool plain = filter->plain_check != NULL;
     uint64_t *to = words;
     size_t unknowns = 0;
     int64_t in = 0;
+    enum bloom_key_kind kind;
     for (size_t i = 0; i < count; i++, to += width) {
         if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
             bloom_murmur3_integer(keys[i].value.integer, to);
         } else if (plain && is_of_bytes(&keys[i])) {
             bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, to);
-        } else if (words_of_key(&filter->shape, &keys[i], to) != BLOOM_KEY) {
+        } else if ((kind = words_of_key(&filter->shape, &keys[i], to)) != BLOOM_KEY) {
             memset(to, 0, width * sizeof *to);
+            answer[unknowns] = kind == BLOOM_KEY_FOREIGN ? 0 : NOT_A_KEY;
             unknown[unknowns++] = (uint8_t)i;
         }
     }
@@ -386,6 +391,8 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
         found[unknown[i]] = 0;
     for (size_t i = 0; i < count; i++)
         in += found[i];
+    for (size_t i = 0; i < unknowns; i++)
+        found[unknown[i]] = answer[i];
     return in;
 }
 
@@ -398,8 +405,8 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
             int answer = check_by_rule(filter, keys[i]);
             if (answer == SQLITE_BLOOM_NO_MEMORY)
                 return answer;
-            found[i] = answer == 1;
-            in += found[i];
+            found[i] = answer == SQLITE_BLOOM_NO_KEY ? NOT_A_KEY : (unsigned char)answer;
+            in += answer == 1;
         }
         return in;
     }
@@ -419,8 +426,8 @@ void sqlite_bloom_filter_describe(const struct sqlite_bloom_filter *filter,
         .salted = shape->keying.salted,
         .hashes = shape->probes,
         .bits = shape->bits,
-        .n = shape->capacity,
-        .p = shape->rate};
+        .capacity = shape->capacity,
+        .fpr = shape->rate};
 }
 
 void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
@@ -428,7 +435,7 @@ void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
     const struct bloom_estimate bits =
         filter->shape.layout->estimate(&filter->shape, filter->payload);
     *estimate = (struct sqlite_bloom_estimate){
-        .count = bits.count, .rate = bits.rate, .fill = bits.fill, .ones = bits.ones};
+        .count = bits.count, .fpr_now = bits.rate, .fill = bits.fill, .ones = bits.ones};
 }
 
 /* --- Changing --- */

@@ -42,8 +42,8 @@ from sqlite_bloom import Filter
 
 SALT = "salt=000102030405060708090a0b0c0d0e0f"
 LAYOUTS = ["blocked", "classic", "counting", "bitmap", "classic-utf16", "spark1", "spark2", "dcso",
-           "go", "parquet", "parquet-int32", "redisbloom", "key=url", "key=url_nocase", SALT,
-           f"layout=counting, key=url, {SALT}"]
+           "bits-and-blooms", "parquet", "parquet-int32", "redisbloom", "key=url",
+           "key=url_nocase", SALT, f"layout=counting, key=url, {SALT}"]
 KEYS = ["", "a", "\u00fc", "x\0y", "a" * 1000, "\U0001f600", "http://evil.example/A", "b.example",
         "a\n", "\r", "\ufeffx", "\0", b"", b"a", b"\xff\0", 0, 1, -1, 2**31, -2**31, 2**63 - 1,
         -2**63, 1.5, 2.0, -0.0, 2.0**63, float("inf"), 1e-300, True, None, float("nan")]

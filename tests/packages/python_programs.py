@@ -44,7 +44,7 @@ class Load(unittest.TestCase):
             version, made, value = cursor.execute(
                 f"SELECT bloom_version(), ({os.environ['FILTER']}), ?", [filter]).fetchone()
             self.assertEqual(hashlib.md5(made).hexdigest(), os.environ["FILTER_MD5"])
-            self.assertRegex(version, f"^bloom {sqlite_bloom.__version__}, ")
+            self.assertRegex(version, f"^{sqlite_bloom.__version__}$")
             self.assertEqual((value, sqlite_bloom.Filter(value)), (bytes(filter), filter))
             with self.assertRaisesRegex(Exception, "not authorized"):
                 cursor.execute("SELECT load_extension('x')").fetchone()

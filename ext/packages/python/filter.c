@@ -350,8 +350,8 @@ static PyObject *filter_describe(PyObject *self, PyObject *nothing) {
     if (filter_of(self) == NULL)
         return NULL;
     sqlite_bloom_filter_describe(((struct filter *)self)->filter, &is);
-    return Py_BuildValue("ssiKd", is.layout, is.key_rule, is.salted, (unsigned long long)is.n,
-                         is.p);
+    return Py_BuildValue("ssiKd", is.layout, is.key_rule, is.salted,
+                         (unsigned long long)is.capacity, is.fpr);
 }
 
 /* _estimate(): the number of keys, and the rate of now */
