@@ -13,6 +13,7 @@ struct list_build {
     bool begun;
     bool failed;              /* an error has been reported: the final step has only to clean up */
     struct bloom_shape asked; /* layout, rate and keying of the first row */
+    bool has_last;            /* not before the first text */
     uint64_t last[2];         /* the hash of the last text */
     struct bloom_blocklist blocklist;
 };
@@ -64,12 +65,13 @@ static bool add_list(sqlite3_context *context, sqlite3_value *value, struct list
     if (!bloom_sql_is_list(value, text, length, problem))
         return bloom_sql_error(context, "%s", problem);
     bloom_murmur3_bytes(text, (size_t)length, hash);
-    if (memcmp(build->last, hash, sizeof hash) == 0)
+    if (build->has_last && memcmp(build->last, hash, sizeof hash) == 0)
         return bloom_sql_error(context,
                                "the row before has the same text. If the filter is for each row "
                                "of a query, write (SELECT bloom_list_agg(...)) instead of "
                                "bloom_list_agg(...)");
     memcpy(build->last, hash, sizeof hash);
+    build->has_last = true;
     const enum bloom_built built = bloom_blocklist_add(&build->blocklist, text, (size_t)length,
                                                        bloom_poller_ends, &poller, problem);
     if (poller.code == SQLITE_OK)
