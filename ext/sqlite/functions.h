@@ -122,8 +122,8 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
 bool bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
                             uint64_t bytes);
 
-/* Returns true if building succeeded, or else fails the function. problem says what was refused. The
- * caller reports an interrupt. */
+/* Returns true if building succeeded, or else fails the function. problem says what was refused.
+ * The caller reports an interrupt. */
 bool bloom_sql_built(sqlite3_context *context, enum bloom_built built,
                      const struct bloom_builder *builder, const char *problem);
 

@@ -19,8 +19,8 @@ struct list_build {
 };
 
 /* Reads p and options, of which there are count. */
-static bool read_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
-                       struct bloom_shape *shape) {
+static bool read_list_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
+                            struct bloom_shape *shape) {
     if (!bloom_sql_rate_and_options(context, count, arguments, shape))
         return false;
     if (count == 0)
@@ -35,7 +35,7 @@ static bool begin_or_compare(sqlite3_context *context, int count, sqlite3_value 
     struct bloom_shape shape;
     bloom_problem problem;
     uint64_t seed[2];
-    if (!read_shape(context, count, arguments, &shape))
+    if (!read_list_shape(context, count, arguments, &shape))
         return false;
     if (build->begun)
         return bloom_shape_same(&build->asked, &shape, problem) ||
