@@ -74,7 +74,8 @@ static int unknown_option(struct bloom_text name, bool alone, const char *list,
         snprintf(meant, sizeof meant, "Write layout=%s. ", layout->name);
     else if (rule != NULL && alone && for_table)
         snprintf(meant, sizeof meant,
-                 "The column is always called key. If keys are URLs, write key=%s. ", rule->name);
+                 "The column is always called key. If a key is %s, write key=%s. ", rule->wants,
+                 rule->name);
     else if (rule != NULL)
         snprintf(meant, sizeof meant, "Write key=%s. ", rule->name);
     else if (called < NAME_COUNT && for_table)

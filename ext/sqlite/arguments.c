@@ -266,8 +266,8 @@ static bool skip_key(sqlite3_context *context, int position, sqlite3_value *valu
     if (kind == BLOOM_KEY_NO_MEMORY || bloom_sql_describe(found, value) == NULL)
         sqlite3_result_error_nomem(context);
     else if (shape->keying.rule != NULL)
-        bloom_sql_error(context, "%s (argument %d) is not a URL. " BLOOM_NO_KEY_ADVICE, found,
-                        position);
+        bloom_sql_error(context, "%s (argument %d) is not %s. %s", found, position,
+                        shape->keying.rule->wants, bloom_sql_key_advice(shape->keying.rule));
     else
         bloom_sql_error(context,
                         "argument %d is %s, but the keys of layout %s are %s. Convert it with "
