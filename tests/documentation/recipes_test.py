@@ -142,7 +142,7 @@ class Recipes(EachRecipe):
                 first, *made_up = text.split(MADE_UP)
                 code = re.sub(r"^ *--.*| --[ ].*", "", first, flags=re.MULTILINE)
                 self.assertNotRegex(code, "(?i)generate_series|[.]example|:memory:")
-                self.assertRegex(code, r"bloom_(agg|import|new)\(|USING bloom\(")
+                self.assertRegex(code, r"bloom_(agg|import|list_agg|new)\(|USING bloom\(")
                 self.assertLessEqual(len(made_up), 1)
                 if not made_up:
                     self.assertIn("sql/data/", code)
