@@ -178,21 +178,25 @@ static bool list_is_row(const struct list_state *state, struct list_span line, c
            (!is_odd || (!has_slash && !is_bar) || list_is_simple(field));
 }
 
-/* Returns the first defanged address of a line, without the signs around it. A person defangs
- * nothing else. If there is none, the result is empty. */
+/* Returns the first defanged URL of a line, or else the first defanged host, without the signs
+ * around it. A person defangs nothing else. If there is none, the result is empty. */
 static struct list_span list_find_defanged(struct list_span line) {
     static const char AROUND[] = "`'\"(),;:<>*|-.";
     const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");
+    struct list_span found = {line.end, line.end};
     while (may_be && line.at < line.end) {
         struct list_span word = list_word(&line);
         while (word.at < word.end && memchr(AROUND, *word.at, strlen(AROUND)) != NULL)
             word.at++;
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
-        if (list_is_defanged(word) && list_class_of(&word) >= LIST_IS_DOUBTFUL)
+        const enum list_class class = list_is_defanged(word) ? list_class_of(&word) : LIST_IS_WORD;
+        if (class == LIST_IS_URL)
             return word;
+        if (class >= LIST_IS_DOUBTFUL && found.at == found.end)
+            found = word;
     }
-    return (struct list_span){line.end, line.end};
+    return found;
 }
 
 enum list_form list_fields(struct list_state *state, struct list_span *line) {
@@ -209,7 +213,7 @@ enum list_form list_fields(struct list_state *state, struct list_span *line) {
     if (end == line->end)
         return LIST_OTHER;
     const enum list_class class = list_class_of(&first);
-    if (class < LIST_IS_RANGE && list_has(first, ' ') && list_find_defanged(*line).at < line->end)
+    if (class < LIST_IS_RANGE && list_has(first, ' ') && list_length(list_find_defanged(*line)) > 0)
         return LIST_OTHER; /* prose with commas */
     if (!list_is_row(state, *line, end, first, class))
         return LIST_OTHER;

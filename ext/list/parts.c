@@ -79,7 +79,8 @@ struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
     }
     struct list_span field = list_trim((struct list_span){rest->at, stop});
     rest->at = stop + 1;
-    if (list_length(field) > 1 && *field.at == '"' && field.end[-1] == '"')
+    if (list_length(field) > 1 && (*field.at == '"' || *field.at == '`') &&
+        field.end[-1] == *field.at)
         field = list_trim((struct list_span){field.at + 1, field.end - 1});
     return field;
 }
