@@ -258,6 +258,28 @@ static inline bool list_is_number(struct list_span span) {
     return at == span.end && dots < 3 && !list_is_ipv6(span);
 }
 
+/* Recognises the address of a network card, and what else is groups of up to two hexadecimal digits
+ * with colons between them. */
+static inline bool list_is_card(struct list_span span) {
+    unsigned digits = 0, colons = 0;
+    for (const uint8_t *at = span.at; at < span.end; at++) {
+        digits = *at == ':' ? 0 : digits + 1;
+        colons += *at == ':';
+        if (digits > 2 || (digits == 0 && (at == span.at || at[-1] == ':')) ||
+            (digits > 0 && url_digit(*at) > 15))
+            return false;
+    }
+    return colons > 1 && digits > 0 && !list_is_ipv6(span);
+}
+
+/* Recognises hashes: 32, 40, 64 or 128 hexadecimal digits. */
+static inline bool list_is_hash(struct list_span span) {
+    const size_t length = list_length(span);
+    while (span.at < span.end && url_digit(*span.at) < 16)
+        span.at++;
+    return span.at == span.end && (length == 32 || length == 40 || length == 64 || length == 128);
+}
+
 /* Returns a word without blanks and quotation marks around it. */
 static inline struct list_span list_unquoted(struct list_span word) {
     word = list_trim(word);
