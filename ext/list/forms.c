@@ -49,6 +49,8 @@ static enum list_form list_marks(struct list_state *state, struct list_span *lin
         item.end -= list_ends(item, "|");
     else if (mark > 0)
         item = list_without_remark(item);
+    if (mark > 0 && list_has_scheme(item))
+        item.end = list_find(item, ' '); /* what follows explains it */
     item = list_trim(item);
     if (list_length(item) > 2 && (*item.at == '`' || *item.at == '\'') && item.end[-1] == *item.at)
         item = (struct list_span){item.at + 1, item.end - 1};
