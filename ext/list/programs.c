@@ -1,6 +1,6 @@
 /* The configuration of programs that block: resolvers (dnsmasq, unbound, policy zones, Pi-hole),
- * proxies (Clash, mihomo, Surge, Loon, Quantumult X) and Suricata. A line is an entry only if its program would not
- * answer or not connect. */
+ * proxies (Clash, mihomo, Surge, Loon, Quantumult X) and Suricata. A line is an entry only if its
+ * program would not answer or not connect. */
 #include "list/forms.h"
 
 #include <string.h>
