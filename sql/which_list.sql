@@ -13,8 +13,9 @@ INSERT INTO lists VALUES
   ('urlhaus', readfile('sql/data/urlhaus.txt')), ('mine', readfile('sql/data/mine.txt'));
 
 -- 2. Their entries. bloom_list reads a whole list each time it is called, so keep what it returns.
--- A line that is not an entry has no key, and its note says why. The case of letters is lost in many
--- lists, so it does not count: COLLATE NOCASE here, and key=url_nocase, which bloom_list_agg chooses.
+-- A line that is not an entry has no key, and its note says why. The case of letters is lost in
+-- many lists, so it does not count: COLLATE NOCASE here, and key=url_nocase, which bloom_list_agg
+-- chooses by itself.
 CREATE TABLE entries(list TEXT, key TEXT COLLATE NOCASE, entry TEXT);
 INSERT INTO entries SELECT name, key, entry FROM lists, bloom_list(text)
  WHERE key NOT NULL;
