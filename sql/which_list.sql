@@ -25,7 +25,7 @@ CREATE INDEX entries_key ON entries(key);
 SELECT name AS list, coalesce(note, 'a URL or name') AS line, count(*) AS lines
   FROM lists, bloom_list(text) GROUP BY name, note ORDER BY name, note;
 
--- 3. One filter of the entries of all lists. Make the filter and the table again when a list changes.
+-- 3. One filter of all lists. Make the filter and the table again when a list changes.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters VALUES ('bad', (SELECT bloom_list_agg(text) FROM lists));
 
