@@ -135,7 +135,7 @@ static int create_shadow_table(struct table *table,
         code = bloom_database_write_row(database_of(table), 0, row, sizeof row);
     if (code == SQLITE_OK)
         code = bloom_chunks_configure(&table->chunks, row);
-    table->span->writing.revision = table->chunks.revision;
+    table->span->writing.revision = table->span->revision;
     return code;
 }
 
@@ -236,7 +236,6 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     if (code != SQLITE_OK)
         return report(table, code);
     bloom_chunks_close_reader(&table->chunks);
-    table->span->writing.revision = table->chunks.revision;
     return bloom_span_rename(table->span, name);
 }
 
@@ -245,8 +244,8 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
  * table does. */
 static int enter_again(struct table *table, unsigned revision, bool changes) {
     const int code = enter(table, changes);
-    const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
-                         (code == SQLITE_OK && revision != table->chunks.revision);
+    const bool is_gone =
+        (code & 0xff) == SQLITE_CORRUPT || (code == SQLITE_OK && revision != table->span->revision);
     if (revision == 0 || !is_gone)
         return code;
     sqlite3_free(bloom_database_message(database_of(table)));
@@ -257,7 +256,7 @@ static int enter_cursor(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
     const int code = enter_again(table, cursor->revision, false);
     if (code == SQLITE_OK)
-        cursor->revision = table->chunks.revision;
+        cursor->revision = table->span->revision;
     return code;
 }
 
@@ -358,7 +357,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
     /* A cursor that is open may be of the same statement, which has read the table. */
-    cursor->revision = table->chunks.cursors > 0 ? table->chunks.revision : 0;
+    cursor->revision = table->chunks.cursors > 0 ? table->span->revision : 0;
     if (table->chunks.cursors++ == 0)
         bloom_span_ask_file(table->span);
     *result = &cursor->base;
@@ -618,8 +617,8 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     if (writing->transaction == BLOOM_OUTSIDE)
         return SQLITE_ABORT_ROLLBACK;
     int code = enter_again(table, writing->revision, count == 1 || table->expects_change);
-    if (code == SQLITE_OK)
-        writing->revision = table->chunks.revision;
+    if (code == SQLITE_OK || code == SQLITE_ABORT_ROLLBACK) /* which ends the statement */
+        writing->revision = table->span->revision;
     if (code != SQLITE_OK)
         report(table, code);
     else if (count == 1)
