@@ -57,6 +57,9 @@ function feed(name) {
   const secret = "000102030405060708090a0b0c0d0e0f";
   assert.deepEqual(Filter.build(urls, { key: "url", salt: secret, fpr: 0.001 }).bytes(),
     agg(urls, `, NULL, 0.001, 'key=url, salt=${secret}'`));
+  const list = "0.0.0.0 bad.example\n||evil.example/a\n";
+  assert.deepEqual(Filter.fromBlocklist(list).bytes(),
+    Buffer.from(value("SELECT bloom_list_agg(?)", list)));
   const filter = Filter.build(many, { capacity: 5000 });
   assert.deepEqual(many.map((key) => value("SELECT bloom_check(?, ?)", filter.bytes(), key)),
     many.map(() => 1));
