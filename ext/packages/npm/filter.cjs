@@ -72,7 +72,7 @@ function explain(name, value, number) {
     if (!/\p{Surrogate}/u.test(value)) return;
     advice = "It has half of a surrogate pair. Pass text.toWellFormed(), or bytes";
   } else if (typeof value === "number") {
-    if (!(Math.abs(value) < 2 ** 63)) return;
+    if (Number.isSafeInteger(value) || value % 1 !== 0 || Math.abs(value) >= 2 ** 63) return;
     advice = "Numbers beyond 2^53 are rounded. Pass a bigint, such as 9007199254740993n";
   } else if (value instanceof Uint8Array) {
     if (!isDetached(value)) return;
