@@ -374,7 +374,7 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
 #endif
 static_assert(BLOOM_CHECKED_TOGETHER <= 256, "the number of a key is a byte");
 
-/* At most BLOOM_CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
+/* At most BLOOM_CHECKED_TOGETHER keys, without a key rule. Returns how many are in, or REFUSED. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
                              unsigned char *found) {
@@ -389,6 +389,8 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     for (size_t i = 0; i < count; i++, to += width) {
         if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
             bloom_murmur3_integer(keys[i].value.integer, to);
+        } else if (is_filter_key(&keys[i])) {
+            return SQLITE_BLOOM_REFUSED;
         } else if (plain && is_of_bytes(&keys[i])) {
             bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, to);
         } else if (words_of_key(&filter->shape, &keys[i], to) != BLOOM_KEY) {
@@ -411,7 +413,7 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
     if (filter->shape.keying.rule != NULL) {
         for (size_t i = 0; i < count; i++) {
             int answer = check_by_rule(filter, keys[i]);
-            if (answer == SQLITE_BLOOM_NO_MEMORY)
+            if (answer == SQLITE_BLOOM_NO_MEMORY || answer == SQLITE_BLOOM_REFUSED)
                 return answer;
             found[i] = answer == 1;
             in += found[i];
@@ -420,7 +422,10 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
     }
     for (size_t at = 0, now; at < count; at += now) {
         now = count - at < BLOOM_CHECKED_TOGETHER ? count - at : BLOOM_CHECKED_TOGETHER;
-        in += check_stretch(filter, keys + at, now, found + at);
+        const int64_t more = check_stretch(filter, keys + at, now, found + at);
+        if (more < 0)
+            return more;
+        in += more;
     }
     return in;
 }
