@@ -4,7 +4,7 @@
 #include "sqlite-bloom-filter.h"
 
 #include "base/text.h"
-#include "filter/builder.h"
+#include "filter/blocklist.h"
 #include "filter/header.h"
 #include "filter/key.h"
 #include "filter/layouts/kernels/kernel.h"
@@ -278,8 +278,8 @@ static int words_of_any(const struct bloom_shape *shape, const struct sqlite_blo
                    : report_fail(report, SQLITE_BLOOM_REFUSED, "the key %s", reason);
     describe_key(found, key);
     if (shape->keying.rule != NULL)
-        return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key, %s, is not a URL. Leave it out",
-                           found);
+        return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key, %s, is not %s. Leave it out",
+                           found, shape->keying.rule->wants);
     return report_fail(
         report, SQLITE_BLOOM_NO_KEY,
         "the key is %s, but the keys of layout %s are %s. Convert it, or leave it out", found,
@@ -374,6 +374,8 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
 #endif
 static_assert(BLOOM_CHECKED_TOGETHER <= 256, "the number of a key is a byte");
 
+enum { NOT_A_KEY = 2 }; /* the answer where a single check returns NO_KEY */
+
 /* At most BLOOM_CHECKED_TOGETHER keys, without a key rule. Returns how many are in, or REFUSED. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
@@ -381,11 +383,13 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     /* A hashing may write more words than decide: the next key's go over them. */
     uint64_t words[BLOOM_CHECKED_TOGETHER * BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t unknown[BLOOM_CHECKED_TOGETHER]; /* keys that have no words */
+    uint8_t answer[BLOOM_CHECKED_TOGETHER];  /* to each of these */
     const size_t width = filter->shape.layout->hash_words;
     const bool plain = filter->plain_check != NULL;
     uint64_t *to = words;
     size_t unknowns = 0;
     int64_t in = 0;
+    enum bloom_key_kind kind;
     for (size_t i = 0; i < count; i++, to += width) {
         if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
             bloom_murmur3_integer(keys[i].value.integer, to);
@@ -393,8 +397,9 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
             return SQLITE_BLOOM_REFUSED;
         } else if (plain && is_of_bytes(&keys[i])) {
             bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, to);
-        } else if (words_of_key(&filter->shape, &keys[i], to) != BLOOM_KEY) {
+        } else if ((kind = words_of_key(&filter->shape, &keys[i], to)) != BLOOM_KEY) {
             memset(to, 0, width * sizeof *to);
+            answer[unknowns] = kind == BLOOM_KEY_FOREIGN ? 0 : NOT_A_KEY;
             unknown[unknowns++] = (uint8_t)i;
         }
     }
@@ -403,6 +408,8 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
         found[unknown[i]] = 0;
     for (size_t i = 0; i < count; i++)
         in += found[i];
+    for (size_t i = 0; i < unknowns; i++)
+        found[unknown[i]] = answer[i];
     return in;
 }
 
@@ -415,8 +422,8 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
             int answer = check_by_rule(filter, keys[i]);
             if (answer == SQLITE_BLOOM_NO_MEMORY || answer == SQLITE_BLOOM_REFUSED)
                 return answer;
-            found[i] = answer == 1;
-            in += found[i];
+            found[i] = answer == SQLITE_BLOOM_NO_KEY ? NOT_A_KEY : (unsigned char)answer;
+            in += answer == 1;
         }
         return in;
     }
@@ -540,10 +547,21 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
     if (count == 0)
         return report_fail(report, SQLITE_BLOOM_REFUSED, "there is no filter. Pass at least one");
     for (size_t i = 0; i < count; i++)
-        if (!bloom_merge_offered(kind, filters[i]->shape.layout))
+        if (!bloom_merge_function(kind, filters[i]->shape.layout))
             return report_not_offered(report, filters[i]->shape.layout,
                                       kind == BLOOM_UNION ? "unite a" : "intersect a",
                                       filters[i]->shape.layout->advice);
+    const struct bloom_shape *shape = &filters[0]->shape;
+    if (count == 2 && bloom_shape_same(shape, &filters[1]->shape, reason)) { /* without a copy */
+        const size_t length = (size_t)bloom_filter_bytes(shape), header = bloom_header_bytes(shape);
+        uint8_t *bytes = bloom_allocate(&memory, length);
+        if (bytes != NULL) {
+            memcpy(bytes, filters[0]->bytes, header);
+            bloom_merge_function(kind, shape->layout)(bytes + header, filters[0]->payload,
+                                                      filters[1]->payload, length - header);
+        }
+        return filter_own(made, &memory, shape, bytes, report);
+    }
     size_t taken = 0;
     for (; taken < count && merged == BLOOM_BUILT; taken++)
         merged = bloom_merge_take(&merge, &filters[taken]->shape, filters[taken]->bytes, reason);
@@ -579,6 +597,13 @@ struct sqlite_bloom_builder {
     struct bloom_memory memory;
 };
 
+/* Chooses a seed for a key set, from an address and the clock. */
+static void choose_seed(const void *address, uint64_t seed[2]) {
+    const uint64_t place = (uint64_t)(uintptr_t)address, moment = (uint64_t)time(NULL);
+    seed[0] = bloom_mix(place ^ bloom_mix(moment));
+    seed[1] = bloom_mix(bloom_mix(place) + (uint64_t)clock());
+}
+
 int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, const char *options,
                               const struct sqlite_bloom_memory *memory, char *problem) {
     const struct report report = {problem, __func__};
@@ -592,9 +617,8 @@ int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, c
     if (made == NULL)
         return report_no_memory(&report);
     made->memory = own;
-    const uint64_t place = (uint64_t)(uintptr_t)made, moment = (uint64_t)time(NULL);
-    const uint64_t seed[2] = {bloom_mix(place ^ bloom_mix(moment)),
-                              bloom_mix(bloom_mix(place) + (uint64_t)clock())};
+    uint64_t seed[2];
+    choose_seed(made, seed);
     bloom_builder_begin(&made->builder, &shape, UINT64_MAX, seed, &made->memory);
     *builder = made;
     return SQLITE_BLOOM_OK;
@@ -663,6 +687,36 @@ void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder) {
     const struct bloom_memory memory = builder->memory;
     bloom_builder_release(&builder->builder);
     bloom_release(&memory, builder);
+}
+
+int sqlite_bloom_filter_from_list(struct sqlite_bloom_filter **filter, const void *text,
+                                  size_t length, double p, const char *options,
+                                  const struct sqlite_bloom_memory *memory, char *problem) {
+    const struct report report = {problem, __func__};
+    const struct bloom_memory own = memory_of(memory);
+    const uint8_t *bytes = length > 0 ? text : (const uint8_t *)"";
+    struct bloom_blocklist blocklist;
+    bloom_problem reason;
+    struct bloom_shape shape;
+    uint8_t *made = NULL;
+    uint64_t seed[2];
+    *filter = NULL;
+    int status = read_parameters(&shape, p != 0 ? p : BLOOM_BLOCKLIST_RATE, options, &report);
+    if (status != SQLITE_BLOOM_OK)
+        return status;
+    if (!bloom_blocklist_is_text(bytes, length, false, reason))
+        return report_fail(&report, SQLITE_BLOOM_REFUSED, "%s", reason);
+    choose_seed(&blocklist, seed);
+    enum bloom_built built =
+        bloom_blocklist_begin(&blocklist, &shape, UINT64_MAX, seed, &own, reason);
+    if (built != BLOOM_BUILT)
+        return status_of_building(built, reason, &report);
+    built = bloom_blocklist_add(&blocklist, bytes, length, NULL, NULL, reason);
+    if (built == BLOOM_BUILT)
+        built = bloom_blocklist_finish(&blocklist, NULL, NULL, &shape, &made, reason);
+    bloom_blocklist_release(&blocklist);
+    status = status_of_building(built, reason, &report);
+    return status != SQLITE_BLOOM_OK ? status : filter_own(filter, &own, &shape, made, &report);
 }
 
 /* --- Other systems --- */

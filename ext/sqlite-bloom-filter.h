@@ -210,8 +210,10 @@ SQLITE_BLOOM_INLINE int sqlite_bloom_filter_check(const struct sqlite_bloom_filt
 }
 
 /* Checks count keys, which is faster than checking one after the other in a filter that is not in
- * the cache. Sets found[i] to 1 when key i is probably in, or else to 0. Returns the number of keys
- * that are, or NO_MEMORY; then found is undefined. keys and found may be NULL when count is 0. */
+ * the cache. Sets found[i] to 1 when key i is probably in, to 0 when it is certainly not, and to 2
+ * when it is not a key, so that a single check returns NO_KEY. Returns the number of keys that are
+ * probably in, or NO_MEMORY; then found is undefined. keys and found may be NULL when count is 0.
+ */
 int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
                                        const struct sqlite_bloom_key *keys, size_t count,
                                        unsigned char *found);
@@ -309,6 +311,16 @@ int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
 
 /* Releases a builder and its keys. builder may be NULL. */
 void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder);
+
+/* Makes a filter of the entries of a block list, with bytes of its own: those of
+ * bloom_list_agg(text, p, options). text is the text of the list in UTF-8, of length bytes, in any
+ * of the forms that ext/URLS.md names. It may be NULL when length is 0. p = 0 means 0.0001. options
+ * is as above. Unless it names a key rule, the filter has key=url_nocase, or key=host if no entry
+ * has a path. Fails with NO_MEMORY, CHOSEN_KEYS and REFUSED, for example if the text is the name of
+ * a file or has no entry. */
+int sqlite_bloom_filter_from_list(struct sqlite_bloom_filter **filter, const void *text,
+                                  size_t length, double p, const char *options,
+                                  const struct sqlite_bloom_memory *memory, char *problem);
 
 /* --- Other systems --- */
 
