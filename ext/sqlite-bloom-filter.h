@@ -83,8 +83,8 @@ struct sqlite_bloom_memory {
  * the integer that it is equal to. For layouts of other systems, see the documentation of SQL. The
  * library reads text and bytes during the call only. The pointer may be NULL when length, in bytes,
  * is 0. Types are numbered as SQLite's, so sqlite3_value_type returns one. What has another type,
- * such as NULL, is not a key. Bytes that are a filter are REFUSED as a key by every function, because
- * filters are merged and not added.
+ * such as NULL, is not a key. Bytes that are a filter are REFUSED as a key by every function,
+ * because filters are merged and not added.
  *
  * A filter with a key rule (key=url) applies it to every key. Added text is stored under its
  * canonical key, and checked text is looked up under all keys that may cover it. A number counts as

@@ -9,9 +9,9 @@
 #include "filter/header.h"
 #include "hash/murmur3.h"
 
-/* BLOOM_KEY_FILTER: the key is a filter, which is an error, because it would be added as one key, or
- * be certainly not in. BLOOM_KEY_FOREIGN: the hashing does not hash keys of this type, or the key rule has no key for
- * the value. So the key cannot be in the filter. */
+/* BLOOM_KEY_FOREIGN: the hashing does not hash keys of this type, or the key rule has no key for
+ * the value. So the key cannot be in the filter. BLOOM_KEY_FILTER: the key is a filter. That is an
+ * error, because somebody meant its keys. */
 enum bloom_key_kind {
     BLOOM_KEY,
     BLOOM_KEY_NULL,

@@ -260,8 +260,8 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     sqlite3_result_subtype(context, JSON_SUBTYPE);
 }
 
-/* bloom_hash(key) returns the 16 bytes of the hash of a key, or NULL for NULL. The bytes of a filter
- * have a hash, too, so that a column can hold it beside the filter. */
+/* bloom_hash(key) returns the 16 bytes of the hash of a key, or NULL for NULL. A filter has a hash,
+ * too, so that a CHECK can compare it with the column beside it. */
 void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **arguments) {
     static const struct bloom_shape SHAPE = {.layout = &bloom_layout_blocked};
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
