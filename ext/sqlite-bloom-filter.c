@@ -706,7 +706,7 @@ int sqlite_bloom_filter_from_list(struct sqlite_bloom_filter **filter, const voi
         return status;
     if (!bloom_blocklist_is_text(bytes, length, false, reason))
         return report_fail(&report, SQLITE_BLOOM_REFUSED, "%s", reason);
-    choose_seed(&blocklist, seed);
+    choose_seed(filter, seed);
     enum bloom_built built =
         bloom_blocklist_begin(&blocklist, &shape, UINT64_MAX, seed, &own, reason);
     if (built != BLOOM_BUILT)
