@@ -170,8 +170,8 @@ static bool knows_transactions(void) {
     return SQLITE_VERSION_NUMBER >= 3034000 && sqlite3_libversion_number() >= 3034000;
 }
 
-/* Returns true if a write transaction on a schema (NULL: on any) is under way, or if SQLite does not
- * report that none is. */
+/* Returns true if a write transaction on a schema (NULL: on any) is under way, or if SQLite does
+ * not report that none is. */
 static bool is_writing(const struct bloom_span *span, const char *schema) {
     sqlite3 *connection = span->database.connection;
 #if SQLITE_VERSION_NUMBER >= 3034000
