@@ -82,8 +82,8 @@ bool list_refang(struct list_span span, const char *escaped, uint8_t *text, size
     return defanged;
 }
 
-/* The words that say what a field is, sorted, without the signs between their letters. As types they
- * are in a field beside it, and as names of columns they are in the heading. */
+/* The words that say what a field is, sorted, without the signs between their letters. As types,
+ * they are in a field beside it, and as names of columns in the heading. */
 #define HOST LIST_IS_HOST_TYPE
 #define OTHER LIST_IS_OTHER_TYPE
 #define NAME LIST_IS_WORD
