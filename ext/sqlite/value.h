@@ -99,6 +99,10 @@ enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
+/* What to do about a filter that is given as a key. */
+#define BLOOM_FILTER_ADVICE                                                                        \
+    "Merge filters with bloom_union or bloom_union_agg, or pass hex(x) if the bytes are meant"
+
 /* What to do about a value for which the key rule has no key to add. */
 #define BLOOM_NO_KEY_ADVICE                                                                        \
     "Read a block list with bloom_list, and leave out other text with "                            \

@@ -398,6 +398,15 @@ static int refuse_plan(struct table *table, int plan) {
     }
 }
 
+/* A filter as a key would be certainly not in, or find all keys certainly not in. */
+static int refuse_filter(struct table *table) {
+    return table_error(
+        table,
+        "the key is a filter. Add its keys with the command merge, as in INSERT INTO "
+        "%s(%s, key) VALUES ('merge', ...), or pass hex(x) if the bytes are meant",
+        database_of(table)->name, database_of(table)->name);
+}
+
 static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
                          sqlite3_value **arguments) {
     struct cursor *cursor = (struct cursor *)base;
@@ -423,6 +432,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
         bloom_typed_key(table->chunks.configuration.key, arguments[0], false);
     enum bloom_key_kind kind = by_rule ? bloom_sql_asked_keys(arguments[0], shape, words, &asked)
                                        : bloom_typed_key_words(&key, shape, words);
+    if (kind == BLOOM_KEY_FILTER)
+        return refuse_filter(table);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     code = bloom_keys_check(&table->chunks, words, asked, &cursor->at_row);
@@ -501,6 +512,8 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
                    ? SQLITE_NOMEM
                    : table_error(table, "%s is not %s. %s", found_words, rule->wants,
                                  bloom_sql_key_advice(rule));
+    case BLOOM_KEY_FILTER:
+        return refuse_filter(table);
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:
