@@ -590,9 +590,9 @@ class Names(unittest.TestCase):
     """What a rollback undoes of names is undone in the objects of tables, too, with words by which
     an ordinary table ends the same statements. EXCHANGE exchanges the names of t and u."""
 
-    EXCHANGE = ("ALTER TABLE t RENAME TO x; ALTER TABLE u RENAME TO t; ALTER TABLE x RENAME TO u; ")
+    EXCHANGE = "ALTER TABLE t RENAME TO x; ALTER TABLE u RENAME TO t; ALTER TABLE x RENAME TO u;"
     OPEN = "SELECT x FROM n CROSS JOIN {} ON key = x"
-    # Each is run on ordinary tables, too. None: the query of that table is opened, and one row read.
+    # Each is run on ordinary tables, too. A tuple: a query of that table is opened, one row read.
     CASES = (
         (("t",), "BEGIN; EXCHANGE ROLLBACK"),
         (("t",), "ATTACH '/no/such/file' AS y", "BEGIN; EXCHANGE ROLLBACK"),
@@ -603,7 +603,8 @@ class Names(unittest.TestCase):
          "ROLLBACK TO s; MAKE v INSERT INTO v(key) VALUES (1), (2), (3)"),
         ("BEGIN; SAVEPOINT s; DROP TABLE t; MAKE t INSERT INTO t(key) VALUES (1), (9)", ("t",),
          "ROLLBACK TO s"),
-        ("BEGIN; SAVEPOINT s", "INSERT INTO t(key) SELECT amid(x, 'EXCHANGE ROLLBACK TO s') FROM n"),
+        ("BEGIN; SAVEPOINT s",
+         "INSERT INTO t(key) SELECT amid(x, 'EXCHANGE ROLLBACK TO s') FROM n"),
         ("BEGIN; SAVEPOINT s; EXCHANGE",
          "INSERT INTO t(key) SELECT amid(x, 'ROLLBACK TO s') FROM n"),
         ("BEGIN; SAVEPOINT s", "INSERT INTO t(key) VALUES (30)", "MAKE v",
