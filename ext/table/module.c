@@ -400,7 +400,7 @@ static int refuse_plan(struct table *table, int plan) {
 
 /* Says what is wrong with a key that is a filter, or one of bloom_list without a key rule. As a key
  * each would be certainly not in, or find all keys certainly not in. */
-static int refuse_key(struct table *table, enum bloom_key_kind kind) {
+static int refuse_key_value(struct table *table, enum bloom_key_kind kind) {
     if (kind == BLOOM_KEY_OF_LIST)
         return table_error(table, "the key " BLOOM_OF_LIST_ADVICE);
     return table_error(
@@ -436,7 +436,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     enum bloom_key_kind kind = by_rule ? bloom_sql_asked_keys(arguments[0], shape, words, &asked)
                                        : bloom_typed_key_words(&key, shape, words);
     if (kind == BLOOM_KEY_FILTER || kind == BLOOM_KEY_OF_LIST)
-        return refuse_key(table, kind);
+        return refuse_key_value(table, kind);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     code = bloom_keys_check(&table->chunks, words, asked, &cursor->at_row);
@@ -519,7 +519,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
                                  bloom_sql_key_advice(rule));
     case BLOOM_KEY_FILTER:
     case BLOOM_KEY_OF_LIST:
-        return refuse_key(table, kind);
+        return refuse_key_value(table, kind);
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:
