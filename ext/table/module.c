@@ -397,8 +397,11 @@ static int refuse_plan(struct table *table, int plan) {
     }
 }
 
-/* A filter as a key would be certainly not in, or find all keys certainly not in. */
-static int refuse_filter(struct table *table) {
+/* Says what is wrong with a key that is a filter, or one of bloom_list without a key rule. As a key
+ * each would be certainly not in, or find all keys certainly not in. */
+static int refuse_key_value(struct table *table, enum bloom_key_kind kind) {
+    if (kind == BLOOM_KEY_OF_LIST)
+        return table_error(table, "the key " BLOOM_OF_LIST_ADVICE);
     return table_error(
         table,
         "the key is a filter. Add its keys with the command merge, as in INSERT INTO "
@@ -431,8 +434,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
         bloom_typed_key(table->chunks.configuration.key, arguments[0], false);
     enum bloom_key_kind kind = by_rule ? bloom_sql_asked_keys(arguments[0], shape, words, &asked)
                                        : bloom_typed_key_words(&key, shape, words);
-    if (kind == BLOOM_KEY_FILTER)
-        return refuse_filter(table);
+    if (kind == BLOOM_KEY_FILTER || kind == BLOOM_KEY_OF_LIST)
+        return refuse_key_value(table, kind);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     code = bloom_keys_check(&table->chunks, words, asked, &cursor->at_row);
@@ -503,7 +506,9 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     const struct bloom_key_rule *rule = table->chunks.configuration.key_shape.keying.rule;
     char found_words[BLOOM_WORDS_SIZE];
     bool found = false; /* gcc does not see that what succeeds sets it */
-    switch (bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words)) {
+    const enum bloom_key_kind kind =
+        bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words);
+    switch (kind) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_FOREIGN: /* by a rule: without one the layouts of tables take every key */
@@ -512,7 +517,8 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
                    : table_error(table, "%s is not %s. %s", found_words, rule->wants,
                                  bloom_sql_key_advice(rule));
     case BLOOM_KEY_FILTER:
-        return refuse_filter(table);
+    case BLOOM_KEY_OF_LIST:
+        return refuse_key_value(table, kind);
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:

@@ -208,7 +208,8 @@ struct sqlite3_module {
     P(result_blob64, (sqlite3_context *c, const void *v, sqlite3_uint64 n, \
       sqlite3_destructor_type f), (c, v, n, f)) \
     P(result_text64, (sqlite3_context *c, const char *t, sqlite3_uint64 n, \
-      sqlite3_destructor_type f, unsigned char e), (c, t, n, f, e)) U(result_subtype, 6) \
+      sqlite3_destructor_type f, unsigned char e), (c, t, n, f, e)) U(value_subtype, 5) \
+    F(unsigned, value_subtype, (sqlite3_value *v), (v)) \
     P(result_subtype, (sqlite3_context *c, unsigned t), (c, t)) U(set_last_insert_rowid, 6) \
     P(set_last_insert_rowid, (sqlite3 *d, sqlite3_int64 r), (d, r)) \
     F(int, prepare_v3, (sqlite3 *d, const char *t, int n, unsigned o, sqlite3_stmt **s, \
