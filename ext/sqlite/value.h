@@ -105,8 +105,8 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
 
 /* What to do about a value for which the key rule has no key to add. */
 #define BLOOM_NO_KEY_ADVICE                                                                        \
-    "Read a block list with bloom_list, and leave out other text with "                            \
-    "WHERE bloom_url(key) IS NOT NULL"
+    "Read the lines as a list, which leaves out what has no key: SELECT key FROM "                 \
+    "bloom_list((SELECT group_concat(x, char(10)) FROM t))"
 
 /* The same for any rule, to follow "is not" and the rule's wants. */
 static inline const char *bloom_sql_key_advice(const struct bloom_key_rule *rule) {
