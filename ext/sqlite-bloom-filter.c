@@ -357,6 +357,8 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
  * the first-level cache. The number of a key is a byte. */
 enum { CHECKED_TOGETHER = 256 };
 
+enum { NOT_A_KEY = 2 }; /* the answer where a single check returns NO_KEY */
+
 /* At most CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
@@ -364,18 +366,21 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     /* A hashing may write more words than decide: the next key's go over them. */
     uint64_t words[CHECKED_TOGETHER * BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t unknown[CHECKED_TOGETHER]; /* keys that have no words */
+    uint8_t answer[CHECKED_TOGETHER];  /* to each of these */
     const size_t width = filter->shape.layout->hash_words;
     const bool plain = filter->plain_check != NULL;
     uint64_t *to = words;
     size_t unknowns = 0;
     int64_t in = 0;
+    enum bloom_key_kind kind;
     for (size_t i = 0; i < count; i++, to += width) {
         if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
             bloom_murmur3_integer(keys[i].value.integer, to);
         } else if (plain && is_of_bytes(&keys[i])) {
             bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, to);
-        } else if (words_of_key(&filter->shape, &keys[i], to) != BLOOM_KEY) {
+        } else if ((kind = words_of_key(&filter->shape, &keys[i], to)) != BLOOM_KEY) {
             memset(to, 0, width * sizeof *to);
+            answer[unknowns] = kind == BLOOM_KEY_FOREIGN ? 0 : NOT_A_KEY;
             unknown[unknowns++] = (uint8_t)i;
         }
     }
@@ -384,6 +389,8 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
         found[unknown[i]] = 0;
     for (size_t i = 0; i < count; i++)
         in += found[i];
+    for (size_t i = 0; i < unknowns; i++)
+        found[unknown[i]] = answer[i];
     return in;
 }
 
@@ -396,8 +403,8 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
             int answer = check_by_rule(filter, keys[i]);
             if (answer == SQLITE_BLOOM_NO_MEMORY)
                 return answer;
-            found[i] = answer == 1;
-            in += found[i];
+            found[i] = answer == SQLITE_BLOOM_NO_KEY ? NOT_A_KEY : (unsigned char)answer;
+            in += answer == 1;
         }
         return in;
     }
@@ -417,8 +424,8 @@ void sqlite_bloom_filter_describe(const struct sqlite_bloom_filter *filter,
         .salted = shape->keying.salted,
         .hashes = shape->probes,
         .bits = shape->bits,
-        .n = shape->capacity,
-        .p = shape->rate};
+        .capacity = shape->capacity,
+        .fpr = shape->rate};
 }
 
 void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
@@ -426,7 +433,7 @@ void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
     const struct bloom_estimate bits =
         filter->shape.layout->estimate(&filter->shape, filter->payload);
     *estimate = (struct sqlite_bloom_estimate){
-        .count = bits.count, .rate = bits.rate, .fill = bits.fill, .ones = bits.ones};
+        .count = bits.count, .fpr_now = bits.rate, .fill = bits.fill, .ones = bits.ones};
 }
 
 /* --- Changing --- */
@@ -493,6 +500,20 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
     return status;
 }
 
+int sqlite_bloom_filter_count(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
+                              char *problem) {
+    const struct report report = {problem, __func__};
+    const struct bloom_layout *layout = filter->shape.layout;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    if (!layout->repeats)
+        return report_not_offered(&report, layout, "count keys in a",
+                                  "Make it with layout counting");
+    int status = words_to_add(&filter->shape, &key, &filter->memory, words, &report);
+    return status == SQLITE_BLOOM_OK
+               ? (int)bloom_counting_times(&filter->shape, filter->payload, words)
+               : status;
+}
+
 static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kind kind,
                          const struct sqlite_bloom_filter *const *filters, size_t count,
                          const struct sqlite_bloom_memory *allocator, const struct report *report) {
@@ -504,10 +525,21 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
     if (count == 0)
         return report_fail(report, SQLITE_BLOOM_REFUSED, "there is no filter. Pass at least one");
     for (size_t i = 0; i < count; i++)
-        if (!bloom_merge_offered(kind, filters[i]->shape.layout))
+        if (!bloom_merge_function(kind, filters[i]->shape.layout))
             return report_not_offered(report, filters[i]->shape.layout,
                                       kind == BLOOM_UNION ? "unite a" : "intersect a",
                                       filters[i]->shape.layout->advice);
+    const struct bloom_shape *shape = &filters[0]->shape;
+    if (count == 2 && bloom_shape_same(shape, &filters[1]->shape, reason)) { /* without a copy */
+        const size_t length = (size_t)bloom_filter_bytes(shape), header = bloom_header_bytes(shape);
+        uint8_t *bytes = bloom_allocate(&memory, length);
+        if (bytes != NULL) {
+            memcpy(bytes, filters[0]->bytes, header);
+            bloom_merge_function(kind, shape->layout)(bytes + header, filters[0]->payload,
+                                                      filters[1]->payload, length - header);
+        }
+        return filter_own(made, &memory, shape, bytes, report);
+    }
     size_t taken = 0;
     for (; taken < count && merged == BLOOM_BUILT; taken++)
         merged = bloom_merge_take(&merge, &filters[taken]->shape, filters[taken]->bytes, reason);

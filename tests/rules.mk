@@ -119,6 +119,7 @@ TEST_SUITES = \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'filter tables under changesets=$(NEWEST_PYTHON) tests/tables/table_test.py Amid Changesets' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
+    'planner of the newest SQLite=$(NEWEST_PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
@@ -141,6 +142,9 @@ TEST_SUITES = \
     'refusals by place=PLACES=1 $(SANITIZED)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(SANITIZED)/tests/memory_test' \
     'passes=$(SANITIZED)/tests/passes_test' \
+    'the class Filter of Node.js=[all] if command -v node >/dev/null; \
+        then node tests/packages/npm_filter.cjs; \
+        else echo "skipped: node is not installed"; echo "0 passed, 0 failed, 1 skipped"; fi' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py'

@@ -1,5 +1,7 @@
 """What all packages share: where things are, the release, and archives that come out the same every
-time.
+time. As a program it writes the number and the date of a release into every file that has them:
+
+    python3 ext/packages/release.py 1.2.0 2027-03-31
 """
 
 import datetime
@@ -84,3 +86,39 @@ def replace(path, contents):
             file.write(contents)
         os.chmod(file.name, 0o644)
         os.replace(file.name, path)
+
+
+def set_release(number, date):
+    """Writes number and date into each file that names the present ones, and returns their names.
+    The changelog keeps its headings, because somebody writes the one of the new release.
+    """
+    moment = datetime.datetime.fromisoformat(date).replace(tzinfo=datetime.timezone.utc)
+    major, minor, patch = map(int, number.split("."))
+    new = {
+        rf"(?<![\d.=]){re.escape(RELEASE)}(?!\.?\d)": number,
+        r"(?<=SQLITE_BLOOM_VERSION_NUMBER )\d+": str(major * 1000000 + minor * 1000 + patch),
+        rf"{DATE:%Y-%m-%d}(?=T00:00:00Z)": f"{moment:%Y-%m-%d}",
+        f"{DATE:%a, %d %b %Y}": f"{moment:%a, %d %b %Y}",
+        r"(?<=^DATE = datetime.datetime\()[\d, ]+(?=, tz)":
+            f"{moment.year}, {moment.month}, {moment.day}",
+    }
+    changed = []
+    for name in sources():
+        if name == "CHANGELOG.md" or name.startswith(("tests/", "sql/data/")):
+            continue
+        try:
+            old = text = (TOP / name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        for pattern, word in new.items():
+            text = re.sub(pattern, word, text, flags=re.MULTILINE)
+        if text != old:
+            (TOP / name).write_text(text, encoding="utf-8")
+            changed.append(name)
+    return changed
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("release.py: give the number and the date, for example 1.2.0 2027-03-31")
+    print(*set_release(*sys.argv[1:]), sep="\n")

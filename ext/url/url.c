@@ -25,7 +25,7 @@ enum { HOST_LABELS_MOST = 5, HOST_LABELS_LEAST = 2, FOLDERS_MOST = 4 };
 
 /* --- Bytes --- */
 
-/* What bytes stay as they are in host and path of a canonical text (step 7): all that are printable
+/* What bytes stay as they are in host and path of a canonical text: all that are printable
  * except # % and \. Those with no meaning in a line of a list may be in a plain path. */
 enum { IS_KEPT = 1, IN_PLAIN_PATH = 2 };
 #define K IS_KEPT
@@ -57,7 +57,7 @@ static inline size_t url_write(uint8_t *to, uint8_t byte) {
     return 3;
 }
 
-/* --- Step 5: the host --- */
+/* --- Step 4: the host --- */
 
 /* Writes an IPv6 address. One that embeds an IPv4 address (::ffff:0:0/96 and 64:ff9b::/96) is
  * written as that. */
@@ -93,7 +93,7 @@ static bool url_finish_name(struct bloom_url *url, uint8_t *name, size_t length)
     return url->host > 0;
 }
 
-/* --- Step 8: the host that the standard refuses --- */
+/* --- Steps 6 to 11: the host that the standard refuses --- */
 
 /* Writes a label. A label of UTF-8 that is not ASCII becomes Punycode, in lower case and with its
  * blanks escaped. Returns its length, or 0 if it would be too long for a label. */
@@ -217,7 +217,7 @@ static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
            url_finish_name(url, to, url_write_labels(host, name, to));
 }
 
-/* --- Steps 6 and 7: path and query --- */
+/* --- Steps 5 and 12: path and query --- */
 
 /* Writes a path after `used` bytes of `to`. Returns how many bytes there are then. Before each
  * component, `to` ends with a slash. */

@@ -11,6 +11,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -29,6 +30,8 @@ NAME_OF_A_FILE = re.compile(r"\b(?:FORMAT-)?[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql)\
 # Of RedisBloom.
 OTHERS_FILES = {"bloom.c"}
 INTERFACE = TOP / "ext/packages/sqlite"
+NODE_HEADERS = [folder for folder in (pathlib.Path("/usr/include/node"), TOP / "build/exchange"
+                "/node/node_modules/node-api-headers/include") if folder.is_dir()]
 PYTHON_HEADERS = sorted(pathlib.Path("/usr/include").glob("python3.*/Python.h"))
 # Where the number of the release stands in ext/packages, besides pages.
 NUMBERED = """amalgamation/README-filter.md amalgamation/README.md binaries/sqlpkg.json
@@ -114,20 +117,29 @@ class House(unittest.TestCase):
         for more in ((), ("-DSQLITE_CORE",)):
             compile_strictly("-I", TOP / "ext", "-I", INTERFACE, TOP / "ext/sqlite-bloom.c", *more)
 
-    def test_packages_have_the_number_of_the_release(self):
-        number = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/base/version.h").read_text())[1]
-        place = re.compile(r"(?i)(?<!model)version_*\W{1,5}(\d+\.\d+\.\d+)|"
-                           r"bloom \(?(\d+\.\d+\.\d+)")
-        found = {name: place.search((TOP / "ext/packages" / name).read_text())
-                 for name in NUMBERED.split()}
-        self.assertEqual({name: match and (match[1] or match[2]) for name, match in found.items()},
-                         dict.fromkeys(found, number))
-        for path in sorted((TOP / "ext/packages").rglob("*.md")):
-            for other in re.findall(r"bloom-(?:[a-z]+-)*(\d+\.\d+\.\d+)\b|bloom@v(\d[\d.]+)",
-                                    path.read_text()):
-                self.assertEqual("".join(other), number, path)
-        text = (TOP / "ext/packages/binaries/sqlpkg.json").read_text()
-        self.assertEqual(set(re.findall(r"\d+\.\d+\.\d+", text)), {number})
+    def test_one_command_sets_the_number_of_the_release_everywhere(self):
+        """In a copy, after which no file has the old number, and every place the new one."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in tracked():
+                if not name.startswith(("tests/", "sql/")):
+                    path = pathlib.Path(folder) / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(TOP / name, path)
+            packages = pathlib.Path(folder) / "ext/packages"
+            old = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/base/version.h").read_text())[1]
+            command = [sys.executable, str(packages / "release.py"), "12.34.56", "2031-02-03"]
+            changed = subprocess.run(command, check=True, capture_output=True,
+                                     text=True).stdout.split()
+            self.assertLess({f"ext/packages/{name}" for name in NUMBERED.split()}, set(changed))
+            for name in changed:
+                self.assertNotRegex((pathlib.Path(folder) / name).read_text(),
+                                    rf"(?<![\d.]){re.escape(old)}(?![\d.])", name)
+            for header in ("sqlite-bloom.h", "sqlite-bloom-filter.h"):
+                self.assertIn('_VERSION "12.34.56"\n#define SQLITE_BLOOM_VERSION_NUMBER 12034056\n',
+                              (packages.parent / header).read_text())
+            self.assertIn("Mon, 03 Feb 2031", (packages / "debian/changelog").read_text())
+            self.assertIn("2031-02-03T00:00:00Z", (packages / "java/pom.xml").read_text())
+            self.assertIn("datetime(2031, 2, 3,", (packages / "release.py").read_text())
 
     def is_of_one_line(self, name, text, number):
         """What the form of a file wants on one line: a row of a table and a link of Markdown; in a
@@ -143,8 +155,8 @@ class House(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    """ext/packages/sqlite and cpython say of SQLite and of Python's stable ABI what their own
-    headers say.
+    """ext/packages/sqlite, cpython and nodejs say of SQLite, and of the stable ABIs of Python and
+    Node, what their own headers say.
     """
 
     def setUp(self):
@@ -155,9 +167,9 @@ class Headers(unittest.TestCase):
         (self.folder / "types.c").write_text(text)
         compile_strictly(*arguments, self.folder / "types.c")
 
-    def assert_same(self, before, values, places, *folders):
+    def assert_same(self, before, values, places, *folders, least=20):
         """Values, and where a member of a struct is, in the headers of both folders."""
-        self.assertGreater(min(len(values), len(places)), 20)
+        self.assertGreater(min(len(values), len(places)), least)
         lines = [f'printf("{name} %lld\\n", (long long){name});' for name in values]
         lines += [f'printf("{struct} {name} %zu\\n", offsetof({struct}, {name}));'
                   for struct, name in places]
@@ -227,6 +239,23 @@ SQLITE_BLOOM_PYTHON(F, O)
             [*values, *(f"sizeof({struct})" for struct in dict(places))],
             [*places, ("PyModuleDef_Base", "m_init"), ("PyObject", "ob_type")],
             PYTHON_HEADERS[0].parent, folder)
+
+
+    @unittest.skipUnless(NODE_HEADERS, "skipped: node-api-headers is not there: make fetch")
+    def test_of_node(self):
+        folder = TOP / "ext/packages/nodejs"
+        text = (folder / "node_api.h").read_text()
+        table = re.search(r"#define SQLITE_BLOOM_NODE\(F\).*?\n/\*", text, re.S)[0].rstrip("/*")
+        before = "#define NAPI_VERSION 8\n#include <node_api.h>\n"
+        members = re.search(r"typedef struct \{(.*?)\}", text, re.S)[1]
+        values = re.findall(r"\bnapi_\w+(?=[ },]| = \d)", " ".join(re.findall(
+            r"enum \{(.*?\})", text, re.S)))
+        for own in NODE_HEADERS:
+            self.compiles(f"{before}{table}\n#define F(name, parameters) napi_status name"
+                          " parameters;\nSQLITE_BLOOM_NODE(F)\n", "-isystem", own)
+            self.assert_same(before, [*values, "NAPI_AUTO_LENGTH"], [
+                ("napi_property_descriptor", name) for name in re.findall(r"(\w+)[,;]", members)
+            ], own, folder, least=4)
 
 
 class NewLayout(unittest.TestCase):

@@ -83,7 +83,7 @@ def ipv4(name):
 
 
 def start_of(text):
-    """Step 2: where user and host start, or None."""
+    """Where the authority starts, or None."""
     slashes = re.match(rb"[/\\]*", text).end()
     if slashes:
         return slashes if slashes > 1 else None
@@ -122,7 +122,7 @@ def is_path(url):
 
 
 def finish_path(rest):
-    """Steps 6 and 7: path and query, of which nothing is escaped."""
+    """Steps 5 and 12: path and query, of which nothing is escaped."""
     path, mark, query = rest.partition(b"?")
     kept, folder = [], True
     for component in path.split(b"/")[(path[:1] == b"/"):]:
@@ -140,7 +140,7 @@ def finish_name(name):
 
 
 def of_href(href):
-    """Steps 5 to 7 for what the parser opens."""
+    """Steps 4 and 5 for what the parser opens."""
     authority, rest = re.fullmatch(r"[a-z]+://([^/?#]*)([^#]*)(?:#.*)?", href).groups()
     authority = authority.rpartition("@")[2]
     bracketed = re.match(r"\[(.*)\]", authority)
@@ -166,7 +166,7 @@ def label(text):
     return escape(text, b"\\")
 
 
-# What is mapped by step 8 may have signs in it that the parser refuses in every host, as they are
+# What is mapped by step 9 may have signs in it that the parser refuses in every host, as they are
 # or full-width. Signs that mean nothing to it, and that the host does not have, stand for them.
 REFUSED = dict.fromkeys(map(chr, range(0x20)), "^") | {
     sign: sign if sign in "%[]: " else "^" for sign in ' %[]:#/<>?@\\^|\x7f'}
@@ -174,7 +174,7 @@ STAND_INS = "~`{}!$&'()+,;="
 
 
 def texts_to_map(authority):
-    """The texts of step 8 that are mapped, at most three, in the order in which they count."""
+    """The texts of step 9 that are mapped, at most three, in the order in which they count."""
     if re.search(rb"[\[\]]", authority) or b":" not in authority:
         return [authority]
     return list(dict.fromkeys((authority, authority.rpartition(b":")[0],
@@ -204,7 +204,7 @@ def with_stand_ins(authority):
 
 
 def for_mapping(url):
-    """Step 8: what the parser is asked so that it maps hosts: three texts, which may be None.
+    """Step 9: what the parser is asked so that it maps hosts: three texts, which may be None.
     A label behind the host keeps it from being read as an address."""
     parts = authority_and_rest(url)
     found = [with_stand_ins(text) for text in (texts_to_map(parts[0]) if parts else [])]
@@ -213,7 +213,7 @@ def for_mapping(url):
 
 
 def mapped_host(authority, text, href):
-    """Step 8: the host that mapping a text and undoing escapes once makes, or None. href: what the
+    """Step 9: the host that mapping a text and undoing escapes once makes, or None. href: what the
     parser answers to for_mapping, or None."""
     host = href and re.fullmatch(r"http://(.*)\.x/", href)[1]
     if not host:
@@ -251,7 +251,7 @@ def resolve(rest):
 
 
 def authority_and_rest(url):
-    """Step 8: the authority and what follows, of which nothing is escaped; or None."""
+    """Steps 6 and 7: the authority and what follows, of which nothing is escaped; or None."""
     url = clean(url)
     if is_path(url):
         return None
