@@ -1,5 +1,5 @@
-/* Loads the extension into connections of a program that is linked with it, as SQLite loads it: with
- * the table of SQLite's functions, which SQLite hands to automatic extensions. */
+/* Loads the extension into connections of a program that is linked with it, as SQLite loads it:
+ * with the table of SQLite's functions, which SQLite hands to automatic extensions. */
 #ifndef LOAD_H
 #define LOAD_H
 
