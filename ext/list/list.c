@@ -44,7 +44,9 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
         return "JSON. Make each entry a line, as SELECT group_concat(value || char(10), '') FROM "
                "json_each(text, '$') does. Instead of $ give the path of the entries, such as "
                "$.rules[0].domain_suffix. If each entry is an object, select FROM json_tree(text) "
-               "WHERE key = 'url'; in STIX the key is 'pattern'";
+               "WHERE key = 'url'; in STIX the key is 'pattern'. If each line is JSON by itself, "
+               "select "
+               "FROM bloom_lines(text) AS l, json_tree(l.text) WHERE key = 'url'";
     return NULL;
 }
 
@@ -164,15 +166,19 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
             span = whole;
         break;
     }
-    if (form < LIST_NO_KEY)
+    const bool has_key = form < LIST_NO_KEY;
+    if (has_key)
         list->key[list->url.length] = '\0';
     *entry = (struct bloom_list_entry){
         .line = list->line,
         .written = span.at,
         .written_bytes = list_length(span),
         .is_text = is_text || list_is_text(span),
-        .key = form < LIST_NO_KEY ? list->key : NULL,
-        .key_bytes = form < LIST_NO_KEY ? list->url.length : 0,
+        .key = has_key && form != LIST_ADBLOCK_CONDITION ? list->key : NULL,
+        .request_key = has_key ? list->key : NULL,
+        .key_bytes = has_key ? list->url.length : 0,
+        .host_bytes = has_key ? list->url.host : 0,
+        .form = form,
         .note = list_note(form),
     };
     return BLOOM_LIST_ENTRY;

@@ -3,7 +3,8 @@
 #include "sqlite/value.h"
 
 #include "base/limits.h"
-#include "filter/builder.h"
+#include "filter/blocklist.h"
+#include "sqlite/pins.h"
 #include "sqlite/poll.h"
 
 #include <assert.h>
@@ -73,13 +74,20 @@ enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_
                : BLOOM_KEY_NO_MEMORY;
 }
 
+/* A pin looks like NULL, but is a filter. */
+static enum bloom_key_kind kind_of_null(sqlite3_value *value) {
+    return bloom_sql_is_null(value) ? BLOOM_KEY_NULL : BLOOM_KEY_FILTER;
+}
+
 /* Reads the text that a key rule works on. The bytes of a BLOB count as text. */
 static enum bloom_key_kind read_ruled(sqlite3_value *value, const uint8_t **text,
                                       uint64_t *length) {
     const int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL)
-        return BLOOM_KEY_NULL;
-    return bloom_sql_bytes(value, type, text, length) ? BLOOM_KEY : BLOOM_KEY_NO_MEMORY;
+        return kind_of_null(value);
+    if (!bloom_sql_bytes(value, type, text, length))
+        return BLOOM_KEY_NO_MEMORY;
+    return type == SQLITE_BLOB && bloom_is_filter(*text, *length) ? BLOOM_KEY_FILTER : BLOOM_KEY;
 }
 
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
@@ -104,7 +112,7 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
             return BLOOM_KEY_NO_MEMORY;
         return bloom_bytes_key(shape, bytes, (size_t)length, words);
     default:
-        return BLOOM_KEY_NULL;
+        return kind_of_null(value);
     }
 }
 
@@ -116,6 +124,17 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
     return kind != BLOOM_KEY
                ? kind
                : bloom_ruled_keys(shape, text, (size_t)length, &bloom_sql_memory, words, count);
+}
+
+bool bloom_sql_is_list(sqlite3_value *value, const uint8_t *bytes, uint64_t length,
+                       bloom_problem problem) {
+    const int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
+        return bloom_fail(
+            problem, "the text is NULL. If readfile was to read it, check the name of the file");
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return bloom_fail(problem, "the text is a number. Give TEXT or a BLOB");
+    return bloom_blocklist_is_text(bytes, (size_t)length, type == SQLITE_BLOB, problem);
 }
 
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying) {

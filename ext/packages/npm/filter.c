@@ -18,7 +18,7 @@
 enum { BATCH_KEYS = 256, BATCH_TEXT = 16384, KEY_TEXT = 2048 };
 
 /* What a filter is made of. filter.cjs has the same numbers. */
-enum making { OF_CAPACITY, OF_BYTES, OF_KEYS, OF_UNION, OF_INTERSECTION };
+enum making { OF_CAPACITY, OF_BYTES, OF_KEYS, OF_LIST, OF_UNION, OF_INTERSECTION };
 
 /* What each environment has, because each worker of a program loads the addon. */
 struct addon {
@@ -328,13 +328,16 @@ static int make(struct call *call, enum making making, const napi_value given[3]
     if (napi_get_value_string_utf8(call->env, given[2], text, sizeof text, &length) == napi_ok &&
         length > 0)
         options = text;
+    read_bytes(call->env, given[0], &bytes, &length);
     switch (making) {
     case OF_CAPACITY:
         napi_get_value_double(call->env, given[0], &capacity);
         return sqlite_bloom_filter_new(made, (uint64_t)capacity, fpr, options, NULL, call->problem);
     case OF_BYTES:
-        read_bytes(call->env, given[0], &bytes, &length);
         return sqlite_bloom_filter_open(made, bytes, length, NULL, call->problem);
+    case OF_LIST:
+        return sqlite_bloom_filter_from_list(made, bytes, length, fpr, options, NULL,
+                                             call->problem);
     case OF_KEYS:
         return build(call, given[0], fpr, options, made);
     default:
@@ -347,8 +350,8 @@ static int make(struct call *call, enum making making, const napi_value given[3]
 }
 
 static napi_value filter_construct(napi_env env, napi_callback_info info) {
-    static const char *const names[] = {"new Filter", "new Filter", "Filter.build", "union",
-                                        "intersection"};
+    static const char *const names[] = {"new Filter",           "new Filter", "Filter.build",
+                                        "Filter.fromBlocklist", "union",      "intersection"};
     struct call call = {.env = env, .problem = OUT_OF_MEMORY};
     void *data;
     struct sqlite_bloom_filter *made;
