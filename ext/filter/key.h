@@ -12,12 +12,14 @@
 
 /* BLOOM_KEY_FOREIGN: the hashing does not hash keys of this type, or the key rule has no key for
  * the value. So the key cannot be in the filter. BLOOM_KEY_FILTER: the key is a filter. That is an
- * error, because somebody meant its keys. */
+ * error, because somebody meant its keys. BLOOM_KEY_OF_LIST: the key is one of bloom_list, but the
+ * filter has no key rule. So no URL would find it. */
 enum bloom_key_kind {
     BLOOM_KEY,
     BLOOM_KEY_NULL,
     BLOOM_KEY_FOREIGN,
     BLOOM_KEY_FILTER,
+    BLOOM_KEY_OF_LIST,
     BLOOM_KEY_NO_MEMORY
 };
 

@@ -268,12 +268,13 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t bytes[16];
     (void)count;
-    const uint8_t *blob;
+    const uint8_t *text;
     uint64_t length;
-    enum bloom_key_kind kind = sqlite3_value_type(arguments[0]) != SQLITE_BLOB
+    const int type = sqlite3_value_type(arguments[0]);
+    enum bloom_key_kind kind = type != SQLITE_BLOB && type != SQLITE_TEXT
                                    ? bloom_sql_key(arguments[0], &SHAPE, words)
-                               : bloom_sql_blob(arguments[0], &blob, &length)
-                                   ? bloom_text_key(&SHAPE, blob, (size_t)length, words)
+                               : bloom_sql_bytes(arguments[0], type, &text, &length)
+                                   ? bloom_text_key(&SHAPE, text, (size_t)length, words)
                                    : BLOOM_KEY_NO_MEMORY;
     if (kind == BLOOM_KEY) {
         bloom_store64(bytes, words[0]);

@@ -69,6 +69,8 @@ enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
     const uint8_t *text;
     uint64_t length;
+    if (sqlite3_value_subtype(value) == BLOOM_LIST_SUBTYPE)
+        return BLOOM_KEY_OF_LIST;
     return bloom_sql_text(value, &text, &length)
                ? bloom_text_key(shape, text, (size_t)length, words)
                : BLOOM_KEY_NO_MEMORY;

@@ -213,6 +213,13 @@ const cases = {
       says("Filter.build(): there is no key, and an empty filter lets everything pass. Look where" +
         " the keys come from, or make an empty filter with new Filter(capacity)",
       () => Filter.build(keys, options));
+    for (const call of ["add", "has", "delete"])
+      says(`${call === "delete" ? "has" : call}(): the key is a filter. Merge filters with union`,
+        () => new Filter(9, { layout: "counting" })[call](bytes));
+    says("check(): the key is a filter. Merge filters with union",
+      () => new Filter(9).check(["a", bytes]));
+    says("addAll(): the key is a filter. Merge filters with union",
+      () => new Filter(9).addAll(["a", bytes]));
     says("check(): keys is Set(0) {}. Pass an array, for example [...keys]",
       () => new Filter(9).check(new Set()));
     says("delete(): cannot remove keys from a filter of layout blocked. Make it with layout" +

@@ -56,7 +56,7 @@ function optionsOf(name, known, given, count) {
 }
 
 // What C takes: the rate, and the other options as text.
-function parametersOf({ fpr, layout, key, salt }) {
+function parametersOf({ fpr, layout = "blocked", key, salt }) {
   const rate = layout === "bitmap" ? 0 : key === undefined ? 0.01 : 0.0001;
   const digits = salt instanceof Uint8Array ? Buffer.from(salt).toString("hex") : salt;
   const words = Object.entries({ layout, key, salt: digits })
@@ -163,15 +163,22 @@ const makeClass = (define) => class Filter extends define(explain) {
   static build(keys) {
     const name = "Filter.build";
     const { capacity, ...more } = optionsOf(name, ["capacity", ...OF_FILTER], arguments, 2);
+    const noKey = () => problem(name, "there is no key, and an empty filter lets everything pass." +
+      " Look where the keys come from, or make an empty filter with new Filter(capacity)");
+    if (capacity !== undefined) {
+      const filter = new Filter(capacity, more).addAll(keys);
+      if (filter.count === 0) throw noKey();
+      return filter;
+    }
     const batches = batchesOf(name, keys);
-    const next = () => batches.next().value ?? [];
-    const filter = capacity === undefined
-      ? new Filter(MADE, "keys", next, ...parametersOf(more))
-      : new Filter(capacity, more).addAll(keys);
-    if (filter.count === 0)
-      throw problem(name, "there is no key, and an empty filter lets everything pass. Look where " +
-        "the keys come from, or make an empty filter with new Filter(capacity)");
-    return filter;
+    let isEmpty = true;
+    const next = () => {
+      const batch = batches.next().value ?? [];
+      isEmpty &&= batch.every((key) => key === null || key === undefined || Number.isNaN(key));
+      if (isEmpty && batch.length === 0) throw noKey();
+      return batch;
+    };
+    return new Filter(MADE, "keys", next, ...parametersOf(more));
   }
 
   static fromBlocklist(text) {
