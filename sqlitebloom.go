@@ -1,5 +1,5 @@
-// Package sqlitebloom gives github.com/mattn/go-sqlite3 persistent Bloom filters: values, aggregates
-// and tables, compiled in by cgo.
+// Package sqlitebloom gives github.com/mattn/go-sqlite3 persistent Bloom filters: values,
+// aggregates and tables, compiled in by cgo.
 //
 //	sqlitebloom.Register()
 //	database, err := sql.Open("sqlite3", ":memory:")
