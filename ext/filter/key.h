@@ -5,18 +5,21 @@
 #ifndef BLOOM_FILTER_KEY_H
 #define BLOOM_FILTER_KEY_H
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "filter/header.h"
 #include "hash/murmur3.h"
 
 /* BLOOM_KEY_FOREIGN: the hashing does not hash keys of this type, or the key rule has no key for
  * the value. So the key cannot be in the filter. BLOOM_KEY_FILTER: the key is a filter. That is an
- * error, because somebody meant its keys. */
+ * error, because somebody meant its keys. BLOOM_KEY_OF_LIST: the key is one of bloom_list, but the
+ * filter has no key rule. So no URL would find it. */
 enum bloom_key_kind {
     BLOOM_KEY,
     BLOOM_KEY_NULL,
     BLOOM_KEY_FOREIGN,
     BLOOM_KEY_FILTER,
+    BLOOM_KEY_OF_LIST,
     BLOOM_KEY_NO_MEMORY
 };
 
@@ -68,20 +71,17 @@ static inline enum bloom_key_kind bloom_real_key(const struct bloom_shape *shape
                : BLOOM_KEY_FOREIGN;
 }
 
-/* A buffer for the keys of a text by a key rule. Short texts, such as URLs of at most 432 bytes,
- * need no allocation: those whose keys need no more than these bytes, which a build may set. bytes
- * is NULL when there is no memory. */
-#ifndef BLOOM_KEY_ROOM_INSIDE
-#define BLOOM_KEY_ROOM_INSIDE 2048
-#endif
+/* A buffer for the keys of a text by a key rule. Short texts need no allocation. bytes is NULL when
+ * there is no memory. */
 struct bloom_key_room {
     uint8_t *bytes;
-    uint8_t inside[BLOOM_KEY_ROOM_INSIDE];
+    uint8_t inside[BLOOM_MOST(key_room_inside)];
 };
 
 static inline bool bloom_key_room_take(struct bloom_key_room *room, uint64_t size,
                                        const struct bloom_memory *memory) {
-    room->bytes = size <= sizeof room->inside ? room->inside : bloom_allocate(memory, size);
+    room->bytes =
+        size <= bloom_limits.key_room_inside ? room->inside : bloom_allocate(memory, size);
     return room->bytes != NULL;
 }
 

@@ -263,7 +263,9 @@ bool bloom_sql_key_fails(sqlite3_context *context, int position, enum bloom_key_
         bloom_sql_error(context,
                         "argument %d is a filter, where a key belongs. " BLOOM_FILTER_ADVICE,
                         position);
-    return kind == BLOOM_KEY_NO_MEMORY || kind == BLOOM_KEY_FILTER;
+    else if (kind == BLOOM_KEY_OF_LIST)
+        bloom_sql_error(context, "argument %d " BLOOM_OF_LIST_ADVICE, position);
+    return kind == BLOOM_KEY_NO_MEMORY || kind == BLOOM_KEY_FILTER || kind == BLOOM_KEY_OF_LIST;
 }
 
 /* Returns true if a value that has no key is NULL, or else fails the function. */

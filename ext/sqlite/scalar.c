@@ -3,6 +3,7 @@
  * changes a copy. */
 #include "sqlite/functions.h"
 
+#include "base/limits.h"
 #include "base/version.h"
 #include "filter/builder.h"
 
@@ -166,7 +167,7 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
         *estimate = shape->layout->estimate(shape, payload);
         return !bloom_sql_interrupted(context, filter->length, &unpolled);
     }
-    uint64_t count = bloom_block_count(shape), stretch = BLOOM_SQL_STRETCH / blocks->bytes;
+    uint64_t count = bloom_block_count(shape), stretch = bloom_limits.sql_stretch / blocks->bytes;
     for (uint64_t at = 0, now; at < count; at += now) {
         now = count - at < stretch ? count - at : stretch;
         blocks->tally(&tally, payload + at * blocks->bytes, now);
@@ -267,12 +268,13 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t bytes[16];
     (void)count;
-    const uint8_t *blob;
+    const uint8_t *text;
     uint64_t length;
-    enum bloom_key_kind kind = sqlite3_value_type(arguments[0]) != SQLITE_BLOB
+    const int type = sqlite3_value_type(arguments[0]);
+    enum bloom_key_kind kind = type != SQLITE_BLOB && type != SQLITE_TEXT
                                    ? bloom_sql_key(arguments[0], &SHAPE, words)
-                               : bloom_sql_blob(arguments[0], &blob, &length)
-                                   ? bloom_text_key(&SHAPE, blob, (size_t)length, words)
+                               : bloom_sql_bytes(arguments[0], type, &text, &length)
+                                   ? bloom_text_key(&SHAPE, text, (size_t)length, words)
                                    : BLOOM_KEY_NO_MEMORY;
     if (kind == BLOOM_KEY) {
         bloom_store64(bytes, words[0]);
