@@ -5,7 +5,7 @@
 #: make                builds the library, and libsqlite-bloom-filter.a for C; V=1 prints commands
 #: make demo           which of a million visits went to a malicious URL?
 #: make demo URLS=hosts.txt VISITS=path     your list and your visits, for example a browser's
-#: make install        libraries and headers, under PREFIX (/usr/local); LIBDIR, DESTDIR
+#: make install        libraries and headers, under PREFIX (/usr/local); LIBDIR, DESTDIR, STRIP=
 #: make uninstall      removes them
 #: make clean          removes everything that was built
 #: make help           this list
@@ -102,7 +102,8 @@ endif
 	@rm -f $@
 	$(if $(V),,@)$(AR) rcs $@ $(BUILD)/sqlite-bloom-filter.o
 
-# What pkg-config and CMake read, from templates.
+# What pkg-config and CMake read, from templates. An installation can be moved as a whole, because
+# they find it by their own place, and PREFIX by the way up from LIBDIR.
 PKGCONFIG = $(LIBDIR)/pkgconfig
 CMAKE_PACKAGE = $(LIBDIR)/cmake/sqlite-bloom
 PKGCONFIG_FILES = sqlite-bloom.pc sqlite-bloom-filter.pc
@@ -112,12 +113,19 @@ VERSION = $(shell sed -n 's/^.define SQLITE_BLOOM_VERSION "\(.*\)"/\1/p' ext/sql
 
 # $(call fill,FOLDER,FILES): makes files of their templates.
 define fill
+	libdir="$(LIBDIR)"; below="$${libdir#"$(PREFIX)"/}"; to=; \
+	[ "$$below" != "$$libdir" ] || { below="$${libdir#/}"; to="$(PREFIX)"; }; \
+	up="$$(printf %s "$$below" | sed 's|[^/][^/]*|..|g')$$to"; \
 	for file in $(2); do \
-	    sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@LIBDIR@|$(LIBDIR)|" -e "s|@LIBRARY@|$(LIBRARY)|" \
-	        -e "s|@VERSION@|$(VERSION)|" "ext/packages/$$file.in" >"$(DESTDIR)$(1)/$$file" && \
+	    sed -e "s|@UP@|$$up|" -e "s|@LIBRARY@|$(LIBRARY)|" -e "s|@VERSION@|$(VERSION)|" \
+	        "ext/packages/$$file.in" >"$(DESTDIR)$(1)/$$file" && \
 	    chmod 644 "$(DESTDIR)$(1)/$$file" || exit 1; \
 	done
 endef
+
+# What is installed has no symbols for a debugger. STRIP= keeps them, and so does nostrip
+# in DEB_BUILD_OPTIONS of Debian.
+STRIP ?= $(if $(filter nostrip,$(DEB_BUILD_OPTIONS)),,strip)
 
 install: $(LIBRARY) $(FILTER_LIBRARY)
 	@echo 'Built $(LIBRARY). Next: make demo, make test, or .load ./bloom in the sqlite3 shell'
@@ -125,6 +133,8 @@ install: $(LIBRARY) $(FILTER_LIBRARY)
 	    "$(DESTDIR)$(CMAKE_PACKAGE)"
 	$(INSTALL) -m 755 $(LIBRARY) "$(DESTDIR)$(LIBDIR)/$(LIBRARY)"
 	$(INSTALL) -m 644 $(FILTER_LIBRARY) "$(DESTDIR)$(LIBDIR)/$(FILTER_LIBRARY)"
+	$(if $(STRIP),$(STRIP) -S -x "$(DESTDIR)$(LIBDIR)/$(LIBRARY)" \
+	    "$(DESTDIR)$(LIBDIR)/$(FILTER_LIBRARY)")
 	for header in $(PUBLIC_HEADERS); do \
 	    $(INSTALL) -m 644 "ext/$$header" "$(DESTDIR)$(PREFIX)/include/$$header" || exit 1; \
 	done

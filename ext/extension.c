@@ -21,7 +21,7 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_union", -1, -1, bloom_sql_union, NULL, NULL},
     {"bloom_intersect", -1, -1, bloom_sql_intersect, NULL, NULL},
     {"bloom_count", 1, 2, bloom_sql_count, NULL, NULL},
-    {"bloom_fpr", 1, 1, bloom_sql_fpr, NULL, NULL},
+    {"bloom_fpr_now", 1, 1, bloom_sql_fpr_now, NULL, NULL},
     {"bloom_info", 1, 1, bloom_sql_info, NULL, NULL},
     {"bloom_size", 1, 3, bloom_sql_size, NULL, NULL},
     {"bloom_hash", 1, 1, bloom_sql_hash, NULL, NULL},
@@ -32,7 +32,8 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_agg", 1, 4, NULL, bloom_sql_agg_step, bloom_sql_agg_final},
     {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_merge_final},
     {"bloom_intersect_agg", 1, 1, NULL, bloom_sql_intersect_agg_step, bloom_sql_merge_final},
-    {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL}, /* the last: see is_loaded */
+    {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL},
+    {"bloom_build", 0, 0, bloom_sql_build, NULL, NULL}, /* the last: see is_loaded */
 };
 
 /* SQLite 3.45 and later must know which functions set a subtype (bloom_info). Earlier releases
@@ -89,19 +90,19 @@ static int refuse(char **error, const char *need) {
  * same release. An application and a plug-in of it may both load the extension. What is registered
  * then stays as it is, because SQLite refuses to replace it while a statement runs. */
 static bool is_loaded(sqlite3 *database, const struct bloom_connection *connection) {
-    static const char OURS[] = "bloom " BLOOM_RELEASE ","; /* see bloom_sql_version */
+    static const char OURS[] = "bloom " BLOOM_RELEASE ","; /* see bloom_sql_build */
     sqlite3_stmt *statement;
     if (connection->loaded)
         return true;
-    if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v2(database, "SELECT bloom_build()", -1, &statement, NULL) != SQLITE_OK) {
         /* The usual case. This clears the error, because sqlite3_open_v2 would take it for its own
          * if an automatic extension leaves it. */
         sqlite3_exec(database, "", NULL, NULL, NULL);
         return false;
     }
     sqlite3_step(statement);
-    const char *version = (const char *)sqlite3_column_text(statement, 0); /* NULL: no row */
-    bool loaded = sqlite3_strnicmp(version, OURS, (int)strlen(OURS)) == 0;
+    const char *build = (const char *)sqlite3_column_text(statement, 0); /* NULL: no row */
+    bool loaded = sqlite3_strnicmp(build, OURS, (int)strlen(OURS)) == 0;
     sqlite3_finalize(statement);
     return loaded;
 }

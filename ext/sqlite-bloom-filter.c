@@ -419,8 +419,8 @@ void sqlite_bloom_filter_describe(const struct sqlite_bloom_filter *filter,
         .salted = shape->keying.salted,
         .hashes = shape->probes,
         .bits = shape->bits,
-        .n = shape->capacity,
-        .p = shape->rate};
+        .capacity = shape->capacity,
+        .fpr = shape->rate};
 }
 
 void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
@@ -428,7 +428,7 @@ void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
     const struct bloom_estimate bits =
         filter->shape.layout->estimate(&filter->shape, filter->payload);
     *estimate = (struct sqlite_bloom_estimate){
-        .count = bits.count, .rate = bits.rate, .fill = bits.fill, .ones = bits.ones};
+        .count = bits.count, .fpr_now = bits.rate, .fill = bits.fill, .ones = bits.ones};
 }
 
 /* --- Changing --- */
@@ -493,6 +493,20 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
     if (status == SQLITE_BLOOM_OK)
         bloom_counting_remove(&filter->shape, writable_payload(filter), words);
     return status;
+}
+
+int sqlite_bloom_filter_count(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
+                              char *problem) {
+    const struct report report = {problem, __func__};
+    const struct bloom_layout *layout = filter->shape.layout;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    if (!layout->repeats)
+        return report_not_offered(&report, layout, "count keys in a",
+                                  "Make it with layout counting");
+    int status = words_to_add(&filter->shape, &key, &filter->memory, words, &report);
+    return status == SQLITE_BLOOM_OK
+               ? (int)bloom_counting_times(&filter->shape, filter->payload, words)
+               : status;
 }
 
 static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kind kind,

@@ -214,6 +214,12 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
                                        const struct sqlite_bloom_key *keys, size_t count,
                                        unsigned char *found);
 
+/* Returns how often a key was added to a filter of layout counting, 0 to 15, where 15 means 15 or
+ * more: sometimes more than it was, never less. Fails as a check does, and with REFUSED for every
+ * other layout. */
+int sqlite_bloom_filter_count(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
+                              char *problem);
+
 /* What the header of a filter says. */
 struct sqlite_bloom_description {
     const char *layout;   /* names are never released */
@@ -221,8 +227,8 @@ struct sqlite_bloom_description {
     int salted;           /* 1 or 0 */
     uint32_t hashes;      /* k, for each key */
     uint64_t bits;        /* m */
-    uint64_t n;           /* keys that it was made for; 0 when made from m and k */
-    double p;             /* rate that it was made for; 0 when made from m and k, or exact */
+    uint64_t capacity;    /* keys that it was made for; 0 when made from m and k */
+    double fpr;           /* rate that it was made for; 0 when made from m and k, or exact */
 };
 /* Reads the header only. */
 void sqlite_bloom_filter_describe(const struct sqlite_bloom_filter *filter,
@@ -230,9 +236,9 @@ void sqlite_bloom_filter_describe(const struct sqlite_bloom_filter *filter,
 
 /* What the bits of a filter say. */
 struct sqlite_bloom_estimate {
-    double count; /* of distinct keys; infinite when every bit is set */
-    double rate;  /* of false positives that is expected now, 0 to 1 */
-    double fill;  /* share of the bits or counters that are set; negative if meaningless */
+    double count;   /* of distinct keys; infinite when every bit is set */
+    double fpr_now; /* rate of false positives that is expected now, 0 to 1 */
+    double fill;    /* share of the bits or counters that are set; negative if meaningless */
     uint64_t ones;
 };
 /* Reads every bit. */
@@ -287,9 +293,9 @@ int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, c
  * address. The bytes of the filter do not depend on them. */
 void sqlite_bloom_builder_seed(struct sqlite_bloom_builder *builder, const void *seed);
 
-/* Adds a key to a builder. A distinct key takes 8 bytes of memory (16 for classic, 32 for go), and
- * up to four times as much if keys repeat. Layout bitmap takes a bit for each number up to the
- * largest one. Fails with NO_MEMORY, NO_KEY and REFUSED. */
+/* Adds a key to a builder. A distinct key takes 8 bytes of memory (16 for classic, 32 for
+ * bits-and-blooms), and up to four times as much if keys repeat. Layout bitmap takes a bit for each
+ * number up to the largest one. Fails with NO_MEMORY, NO_KEY and REFUSED. */
 int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite_bloom_key key,
                              char *problem);
 
@@ -305,8 +311,8 @@ void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder);
 /* --- Other systems --- */
 
 /* Makes a filter from bytes that another system wrote, with bytes of its own. format is one that
- * bloom_import knows: "guava", "spark", "dcso", "go", "parquet", "redisbloom", ... bytes may be
- * NULL when length is 0. Fails with NO_MEMORY, NOT_A_FILTER and REFUSED. */
+ * bloom_import knows: "guava", "spark", "dcso", "bits-and-blooms", "parquet", "redisbloom", ...
+ * bytes may be NULL when length is 0. Fails with NO_MEMORY, NOT_A_FILTER and REFUSED. */
 int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *bytes,
                                size_t length, const char *format,
                                const struct sqlite_bloom_memory *memory, char *problem);

@@ -94,5 +94,5 @@ SELECT (SELECT count(DISTINCT source) FROM links) AS pages, count(url) AS visits
 .print
 SELECT (SELECT sum(length(data)) FROM met_data) AS "filter table, bytes", (SELECT sum(length(url))
   FROM visited) AS "the URLs, bytes",
-       printf('%.3f %%', (SELECT 100 * json_extract(info, '$.fpr')
+       printf('%.3f %%', (SELECT 100 * json_extract(info, '$.fpr_now')
          FROM met)) AS "taken for known by mistake";

@@ -197,7 +197,7 @@ INSERT INTO report SELECT 'size of the filter', printf('%,d', length(f)), 'bytes
 INSERT INTO report SELECT '  for each key', printf('%.2f', 8.0 * length(f) / keys), 'bits'
   FROM filters, keys;
 INSERT INTO report
-  SELECT '  expected false positives, for one key', printf('%.4f', 100 * bloom_fpr(f)), '%'
+  SELECT '  expected false positives, for one key', printf('%.4f', 100 * bloom_fpr_now(f)), '%'
     FROM filters;
 $(sql_step '')
 SELECT 'The list: ' || name FROM lists ORDER BY rowid;
@@ -401,7 +401,7 @@ CREATE TABLE figures AS
          (SELECT sum(listed = 1) FROM visits
            WHERE url IN (SELECT entry FROM lines)) AS same,
          (SELECT sum((SELECT count(*) FROM bloom_url_keys(visits.url))) FROM visits) AS visit_keys,
-         length(f) AS bytes, bloom_fpr(f) AS rate FROM filters;
+         length(f) AS bytes, bloom_fpr_now(f) AS rate FROM filters;
 CREATE TABLE pages AS
   SELECT page_count * page_size AS bytes
     FROM pragma_page_count AS count JOIN pragma_page_size AS size

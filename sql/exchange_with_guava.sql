@@ -16,7 +16,7 @@ INSERT INTO filters SELECT name, bloom_import(bytes, 'guava') FROM received;
 SELECT name, json_extract(bloom_info(f), '$.layout') AS layout, json_extract(bloom_info(f),
   '$.bits') AS bits,
        json_extract(bloom_info(f), '$.hashes') AS hashes, bloom_count(f) AS "keys, about",
-         printf('%.1e', bloom_fpr(f)) AS "rate to expect"
+         printf('%.1e', bloom_fpr_now(f)) AS "rate to expect"
   FROM filters ORDER BY name DESC;
 
 -- Strings in Java are TEXT here, and longs are INTEGER.

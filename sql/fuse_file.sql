@@ -20,7 +20,7 @@ INSERT INTO filters SELECT 'fuse', bloom_agg(key, NULL, 0.0001, 'layout=fuse, ke
   FROM keys;
 INSERT INTO filters SELECT 'blocked', bloom_agg(key, NULL, 0.0001, 'key=url_nocase') FROM keys;
 SELECT layout, length(f) AS "bytes", printf('%.1f', 8.0 * length(f) / count(*)) AS "bits for a key",
-       printf('%.4f %%', 100 * bloom_fpr(f)) AS "false positives, a key"
+       printf('%.4f %%', 100 * bloom_fpr_now(f)) AS "false positives, a key"
   FROM filters, keys GROUP BY layout ORDER BY layout DESC;
 
 -- 3. The file. The same list always gives the same bytes, so a client needs to fetch it only when

@@ -14,9 +14,9 @@
 -- The real filter is the bytes readfile('hashlookup-full.bloom').
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters SELECT 'hashlookup', bloom_import(bytes, 'dcso') FROM published;
-SELECT json_extract(bloom_info(f), '$.n') AS "made for", bloom_count(f) AS "keys, about",
-       json_extract(bloom_info(f), '$.p') AS "rate asked for",
-       printf('%.0e', bloom_fpr(f)) AS "rate now"
+SELECT json_extract(bloom_info(f), '$.capacity') AS "made for", bloom_count(f) AS "keys, about",
+       json_extract(bloom_info(f), '$.fpr') AS "rate asked for",
+       printf('%.0e', bloom_fpr_now(f)) AS "rate now"
   FROM filters;
 
 -- Some tools write SHA-1 in lower case, and some as 20 bytes. The filter has upper-case hexadecimal

@@ -38,7 +38,7 @@ INSERT INTO filters
 .print
 SELECT count(*) AS keys, bloom_count(f) AS "estimated from the filter",
        length(f) AS "filter, bytes",
-       printf('%.4f %%', 100 * bloom_fpr(f)) AS "false positives, a key"
+       printf('%.4f %%', 100 * bloom_fpr_now(f)) AS "false positives, a key"
   FROM filters, malicious;
 
 -- The visits. These are made up, from the published file by a program that knows nothing of the
@@ -130,6 +130,6 @@ COMMIT;
 .print Third day, after the new entries
 SELECT count(*) AS suspects, count(entry) AS "on the list, verified",
        (SELECT count(*) FROM allowed) AS "keys allowed",
-       (SELECT json_extract(bloom_info(f), '$.n') - bloom_count(f)
+       (SELECT json_extract(bloom_info(f), '$.capacity') - bloom_count(f)
           FROM filters) AS "room left, about"
   FROM verdicts;

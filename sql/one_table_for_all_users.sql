@@ -56,7 +56,7 @@ INSERT INTO has_read(key)
 .print
 SELECT json_extract(info, '$.count') BETWEEN 197000 AND 203000 AS "200,104 keys, about",
        json_array_length(info, '$.layers') AS layers,
-       json_extract(info, '$.fpr') <= 0.01 AS "keeps its rate",
+       json_extract(info, '$.fpr_now') <= 0.01 AS "keeps its rate",
        (SELECT sum(length(data)) FROM has_read_data) / 10003 AS "bytes for each reader"
   FROM has_read;
 

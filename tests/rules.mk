@@ -183,6 +183,7 @@ TEST_SUITES = \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'filter tables under changesets=$(NEWEST_PYTHON) tests/tables/table_test.py Amid Changesets' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
+    'planner of the newest SQLite=$(NEWEST_PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'lines and numbers=$(PYTHON) tests/random/lines_test.py' \

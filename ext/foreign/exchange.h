@@ -7,11 +7,12 @@
  * that it was given.
  *
  * Reading a filter and writing it again in the same format returns the same bytes, with two
- * exceptions. `go`, `parquet` and `parquet-int32` read every form that their systems write, and
- * write the usual one. `dcso` and `redisbloom` count how many adds changed a bit. This number does
- * not follow from a set of keys, because it depends on their order: a key whose bits other keys
- * set, too, counts only if it came before them. If a filter kept the number, the same keys would
- * have different bytes. So an import drops it, and an export writes the estimate from the bits. */
+ * exceptions. `bits-and-blooms`, `parquet` and `parquet-int32` read every form that their systems
+ * write, and write the usual one. `dcso` and `redisbloom` count how many adds changed a bit. This
+ * number does not follow from a set of keys, because it depends on their order: a key whose bits
+ * other keys set, too, counts only if it came before them. If a filter kept the number, the same
+ * keys would have different bytes. So an import drops it, and an export writes the estimate from
+ * the bits. */
 #ifndef BLOOM_FOREIGN_EXCHANGE_H
 #define BLOOM_FOREIGN_EXCHANGE_H
 

@@ -1,7 +1,7 @@
-/* The filters of Go's bits-and-blooms: their hashing, layout and format.
+/* The filters of bits-and-blooms, a library for Go: their hashing, layout and format.
  *
- * Format `go`: what version 3 of github.com/bits-and-blooms/bloom writes with WriteTo and
- * MarshalBinary.
+ * Format `bits-and-blooms`: what version 3 of github.com/bits-and-blooms/bloom writes with WriteTo
+ * and MarshalBinary.
  *
  *    0  8  m, big-endian
  *    8  8  k, big-endian
@@ -56,8 +56,8 @@ static const struct bloom_hashing HASHING_MURMUR3_TWICE = {
     .bytes = murmur3_twice_bytes,
 };
 
-/* Layout `go`: k bits anywhere in the filter, where version 3 of github.com/bits-and-blooms/bloom
- * puts them. */
+/* Layout `bits-and-blooms`: k bits anywhere in the filter, where version 3 of that library puts
+ * them. */
 
 enum { GO_NUMBER = 10, GO_HASH_WORDS = 4 };
 
@@ -81,7 +81,7 @@ static inline uint64_t go_step(struct bloom_walk *walk) {
 BLOOM_WALK_MEMBERS(go, GO_HASH_WORDS, go_begin, go_step);
 
 const struct bloom_layout bloom_layout_go = {
-    .name = "go",
+    .name = "bits-and-blooms",
     .hashing = &HASHING_MURMUR3_TWICE,
     .number = GO_NUMBER,
     .hash_words = GO_HASH_WORDS,
@@ -120,9 +120,9 @@ static uint64_t go_header(const struct bloom_shape *shape, const uint8_t *payloa
 }
 
 const struct bloom_exchange bloom_exchange_go = {
-    .name = "go",
+    .name = "bits-and-blooms",
     .layout = &bloom_layout_go,
-    .unknown = "bits-and-blooms does not know. Build it with layout go",
+    .unknown = "bits-and-blooms does not know. Build it with layout bits-and-blooms",
     .system = "bits-and-blooms",
     .advice = "Store exactly what WriteTo or MarshalBinary writes",
     .big_endian = true,

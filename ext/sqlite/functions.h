@@ -125,8 +125,8 @@ bool bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout 
 
 /* scalar.c */
 bloom_sql_call bloom_sql_new, bloom_sql_new_bits, bloom_sql_size, bloom_sql_add, bloom_sql_check,
-    bloom_sql_remove, bloom_sql_convert, bloom_sql_count, bloom_sql_fpr, bloom_sql_info,
-    bloom_sql_hash, bloom_sql_pin, bloom_sql_version;
+    bloom_sql_remove, bloom_sql_convert, bloom_sql_count, bloom_sql_fpr_now, bloom_sql_info,
+    bloom_sql_hash, bloom_sql_pin, bloom_sql_version, bloom_sql_build;
 
 /* exchange.c, rows/url.c */
 bloom_sql_call bloom_sql_import, bloom_sql_export, bloom_sql_url;

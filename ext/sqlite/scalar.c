@@ -215,8 +215,8 @@ void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **argume
         sqlite3_result_int64(context, (sqlite3_int64)floor(estimate.count + 0.5));
 }
 
-/* bloom_fpr(filter) returns the false-positive rate to expect now. */
-void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **arguments) {
+/* bloom_fpr_now(filter) returns the false-positive rate to expect now. */
+void bloom_sql_fpr_now(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     struct bloom_estimate estimate;
     (void)count;
@@ -247,19 +247,19 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
         return;
     const bool has_count = isfinite(estimate.count), has_fill = estimate.fill >= 0;
     sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
-    sqlite3_str_appendf(text, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
+    sqlite3_str_appendf(text, "{\"format\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
                         shape->layout->name);
     bloom_sql_append_keying(text, &shape->keying);
-    append_integer(text, "n", shape->rate > 0 || shape->layout->exact, shape->capacity);
+    append_integer(text, "capacity", shape->rate > 0 || shape->layout->exact, shape->capacity);
     sqlite3_snprintf(sizeof number, number, "%!.15g", shape->rate);
-    append_real(text, "p", shape->rate > 0, number);
+    append_real(text, "fpr", shape->rate > 0, number);
     append_integer(text, "bits", true, shape->bits);
     append_integer(text, "hashes", true, shape->probes);
     append_integer(text, "bytes", true, filter.length);
     append_integer(text, "ones", has_fill, estimate.ones);
     append_real(text, "fill", has_fill, bloom_sql_estimate(number, estimate.fill));
     append_integer(text, "count", has_count, has_count ? (uint64_t)floor(estimate.count + 0.5) : 0);
-    append_real(text, "fpr", true, bloom_sql_estimate(number, estimate.rate));
+    append_real(text, "fpr_now", true, bloom_sql_estimate(number, estimate.rate));
     sqlite3_str_appendchar(text, 1, '}');
     int code = sqlite3_str_errcode(text); /* before finish, which forgets it */
     char *json = sqlite3_str_finish(text);
@@ -294,8 +294,14 @@ void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **argument
         bloom_sql_result_pin(context, &filter);
 }
 
-/* bloom_version() returns the release, the SQLite it was built against, and how it was built. */
+/* bloom_version() returns the number of the release alone, so that it can be compared. */
 void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count, (void)arguments;
+    sqlite3_result_text(context, BLOOM_RELEASE, -1, SQLITE_STATIC);
+}
+
+/* bloom_build() returns the release, the SQLite it was built against, and how it was built. */
+void bloom_sql_build(sqlite3_context *context, int count, sqlite3_value **arguments) {
 #if defined(__clang__)
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)

@@ -173,8 +173,8 @@ static void append_layer(struct describing *describing) {
     layer->ones = estimate.fill * layer->bits;
     sqlite3_str_appendf(
         describing->list,
-        "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%s,"
-        "\"fpr\":%s}",
+        "%s{\"capacity\":%llu,\"fpr\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%s,"
+        "\"fpr_now\":%s}",
         sqlite3_str_length(describing->list) > 0 ? "," : "", (sqlite3_uint64)shape->capacity,
         shape->rate, (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)layer->keys,
         bloom_sql_estimate(fill, estimate.fill), bloom_sql_estimate(rate, estimate.rate));
@@ -196,22 +196,21 @@ static int count_chunk(void *argument, const struct bloom_place *place,
 
 static void append_table(sqlite3_str *json, const struct bloom_growth *growth,
                          const struct total *all, const struct total *newest) {
-    static const char *const MODES[] = {[BLOOM_GROWTH_ON] = "true",
-                                        [BLOOM_GROWTH_OFF] = "false",
-                                        [BLOOM_GROWTH_ERROR] = "\"error\""};
+    static const char *const MODES[] = {
+        [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
     char used[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
-    sqlite3_str_appendf(json, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
+    sqlite3_str_appendf(json, "{\"format\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
                         growth->layout->name);
     bloom_sql_append_keying(json, &growth->keying);
-    sqlite3_str_appendf(
-        json,
-        ",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,\"chunks\":%llu,\"used\":%s,\"count\":",
-        (sqlite3_uint64)growth->capacity, growth->rate, MODES[growth->mode],
-        (sqlite3_uint64)all->chunks,
-        bloom_sql_estimate(used, (double)newest->keys / (double)growth->capacity));
+    sqlite3_str_appendf(json,
+                        ",\"capacity\":%llu,\"fpr\":%!.15g,\"growth\":\"%s\",\"chunks\":%llu,"
+                        "\"used\":%s,\"count\":",
+                        (sqlite3_uint64)growth->capacity, growth->rate, MODES[growth->mode],
+                        (sqlite3_uint64)all->chunks,
+                        bloom_sql_estimate(used, (double)newest->keys / (double)growth->capacity));
     sqlite3_str_appendf(json, isfinite(all->count) ? "%lld" : "null",
                         isfinite(all->count) ? (sqlite3_int64)floor(all->count + 0.5) : 0);
-    sqlite3_str_appendf(json, ",\"fpr\":%s", bloom_sql_estimate(rate, rate_of(all)));
+    sqlite3_str_appendf(json, ",\"fpr_now\":%s", bloom_sql_estimate(rate, rate_of(all)));
 }
 
 /* Describes the layers that have rows, and the first one of each generation in any case. */
@@ -234,7 +233,7 @@ int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
         one = describing.generation;
         add_total(&all, &one);
         sqlite3_str_appendf(
-            generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%s,\"fpr\":%s}",
+            generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%s,\"fpr_now\":%s}",
             sqlite3_str_length(generations) > 0 ? "," : "", number, (sqlite3_uint64)one.keys,
             bloom_sql_estimate(fill, one.ones / one.bits), bloom_sql_estimate(rate, rate_of(&one)));
     }

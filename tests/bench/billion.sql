@@ -17,5 +17,5 @@ SELECT count(*) AS "found of 1,000,000 known"
 SELECT count(*) AS "found of 1,000,000 others"
   FROM generate_series(1000000001, 1001000000) JOIN seen ON key = value;
 SELECT json_extract(info, '$.count') AS "keys, about",
-       json_array_length(info, '$.layers') AS layers, json_extract(info, '$.fpr') AS rate
+       json_array_length(info, '$.layers') AS layers, json_extract(info, '$.fpr_now') AS rate
   FROM seen;

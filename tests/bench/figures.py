@@ -32,7 +32,7 @@ TITLE = "What a filter takes, in percent of what it replaces"
 STYLE = ("text{font:13px sans-serif;fill:#4a4f57}.what{font-size:14px;fill:#22262b}"
          ".end{text-anchor:end}rect{fill:#2f7fe0}.whole{fill:#dddddd}.card{fill:#ffffff}"
          "@media (prefers-color-scheme:dark){text{fill:#b8bdc6}.what{fill:#e6edf3}"
-         ".whole{fill:#30363d}.card{fill:#0d1117}}")
+         ".whole{fill:#30363d}.card{fill:#1e2129}}")
 
 
 def read_table(path):

@@ -66,14 +66,14 @@ def main(build, *packages):
     asked = [url_of(i if i % 2 == 0 else VISITS + i) for i in range(KEYS)]
     numbers, column = numpy.arange(KEYS), polars.Series(asked)
     ours, theirs, others = filter_of(urls), rbloom_of(urls), fastbloom_of(urls)
-    whole = sqlite_bloom.build(numbers)
+    whole = sqlite_bloom.Filter.build(numbers)
 
     section("A filter of a list of URLs", KEYS, {
         "`Filter(n)`, `update(urls)`": lambda: filter_of(urls),
         "rbloom, `update`": lambda: rbloom_of(urls),
         "fastbloom-rs, `add_str_batch`": lambda: fastbloom_of(urls),
-        "`build(urls)`, which finds the size": lambda: sqlite_bloom.build(urls),
-        "`build` of 64-bit numbers of numpy": lambda: sqlite_bloom.build(numbers)}, TURNS)
+        "`build(urls)`, which finds the size": lambda: sqlite_bloom.Filter.build(urls),
+        "`build` of 64-bit numbers of numpy": lambda: sqlite_bloom.Filter.build(numbers)}, TURNS)
     section("One URL a call, half of them known", KEYS, {
         "`url in Filter`": lambda: sum(url in ours for url in asked),
         "`url in` rbloom": lambda: sum(url in theirs for url in asked),

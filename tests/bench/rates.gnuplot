@@ -28,7 +28,7 @@ plot "rate_by_fill.csv" \
 # In a dark page the chart is dark. It is a card with its own background, because an image
 # cannot know whether the page or the system chose the colours. It needs no title, as the page that
 # shows it has one.
-dark = "rect[fill=\"#ffffff\"]{fill:#0d1117}text{fill:#e6edf3}[color=black],[stroke=black]" \
+dark = "rect[fill=\"#ffffff\"]{fill:#1e2129}text{fill:#e6edf3}[color=black],[stroke=black]" \
     . "{color:#e6edf3;stroke:#e6edf3}[fill=\"rgb(221, 221, 221)\"]{fill:#30363d}" \
     . "[stroke=\"rgb(221, 221, 221)\"],.gridline{stroke:#30363d}"
 unset output

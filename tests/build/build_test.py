@@ -43,9 +43,9 @@ def run(*command, **options):
     ).stdout
 
 
-def version_through_shell(library):
+def build_through_shell(library):
     return run("sqlite3", "-batch", "-init", "/dev/null", "-cmd", f".load {library}", ":memory:",
-               "SELECT bloom_version();")
+               "SELECT bloom_build();")
 
 
 class Build(unittest.TestCase):
@@ -83,13 +83,18 @@ class Build(unittest.TestCase):
         self.assertRegex(output, "(?m)^gcc .*-fsanitize=address.* -o build/tests/url_test ")
 
     def test_install_and_uninstall_take_paths_with_spaces(self):
-        for destination, prefix in ((f"{self.folder}/a b", "/opt/x y"), (f"{self.folder}", "/o'p")):
-            arguments = [f"DESTDIR={destination}", f"PREFIX={prefix}"]
+        for destination, prefix, *kept in ((f"{self.folder}/a b", "/opt/x y"),
+                                           (f"{self.folder}", "/o'p", "STRIP="),
+                                           (f"{self.folder}", "/n", "DEB_BUILD_OPTIONS=nostrip")):
+            arguments = [f"DESTDIR={destination}", f"PREFIX={prefix}", *kept]
             run("make", "install", *arguments)
             root = pathlib.Path(destination + prefix)
             files = sorted(
                 str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
             self.assertEqual(files, INSTALLED)
+            stripped = [len(run("readelf", "-WS", root / "lib" / name).split(".debug_")) == 1
+                        for name in (LIBRARY, ARCHIVE)]
+            self.assertEqual(stripped, 2 * [not arguments[2:]])
             other = root / "lib" / "other.so"
             other.write_text("not ours")
             run("make", "uninstall", *arguments)
@@ -107,19 +112,21 @@ class Build(unittest.TestCase):
         self.assertNotIn("sqlite3", run("nm", "-u", ARCHIVE))
 
     def test_pkg_config_finds_the_extension_and_the_filter_library(self):
-        """In folders of their own. The page's example compiles as it says, and as C++."""
+        """In folders of their own, to which they were moved. The page's example compiles as it
+        says, and as C++."""
         if shutil.which("pkg-config") is None:
             self.skipTest("skipped: pkg-config is not installed")
-        run("make", "install", f"PREFIX={self.folder}/x", f"LIBDIR={self.folder}/x/lib64")
+        run("make", "install", f"PREFIX={self.folder}/y", f"LIBDIR={self.folder}/y/lib64")
+        (self.folder / "y").rename(self.folder / "x")
         environment = {**os.environ, "PKG_CONFIG_PATH": f"{self.folder}/x/lib64/pkgconfig"}
 
         def asked(*words):
             return run("pkg-config", *words, "sqlite-bloom", env=environment).strip()
 
         extension = asked("--variable=extension")
-        self.assertEqual(extension, f"{self.folder}/x/lib64/{LIBRARY}")
+        self.assertEqual(os.path.normpath(extension), f"{self.folder}/x/lib64/{LIBRARY}")
         self.assertEqual(asked("--modversion"), RELEASE)
-        self.assertTrue(version_through_shell(extension).startswith(f"bloom {RELEASE}, "))
+        self.assertTrue(build_through_shell(extension).startswith(f"bloom {RELEASE}, "))
         major, minor, patch = map(int, RELEASE.split("."))
         (self.folder / "version.c").write_text(
             "#include <sqlite-bloom.h>\n#include <sqlite-bloom-filter.h>\n" * 2
@@ -142,7 +149,8 @@ class Build(unittest.TestCase):
     def test_cmake_finds_the_package(self):
         if shutil.which("cmake") is None:
             self.skipTest("skipped: cmake is not installed")
-        run("make", "install", f"PREFIX={self.folder}/x y")
+        run("make", "install", f"PREFIX={self.folder}/y")
+        (self.folder / "y").rename(self.folder / "x y")
         (self.folder / "program.c").write_text(PROGRAM)
 
         def configure(release):
@@ -175,17 +183,17 @@ class Release(unittest.TestCase):
         for compiler in filter(shutil.which, ("gcc", "clang")):
             with tempfile.TemporaryDirectory() as folder:
                 library = pathlib.Path(folder) / LIBRARY
-                # The compiler's name comes from the file of bloom_version alone.
+                # The compiler's name comes from the file of bloom_build alone.
                 objects = [str(path) for path in (TOP / "build/loadable").rglob("*.o")
                            if path.name != "scalar.o" and path.parent.name != "loadable"]
                 run(compiler, "-std=c11", "-O0", "-shared", "-fPIC", "-Iext", "ext/extension.c",
                     "ext/sqlite/scalar.c", *objects, "-o", str(library), "-lm")
-                self.assertRegex(version_through_shell(library), rf"^bloom [\d.]+, format 1, built "
+                self.assertRegex(build_through_shell(library), rf"^bloom [\d.]+, format 1, built "
                                  rf"against SQLite [\d.]+ with {compiler} [\d.]+, \d+ bits\n$")
 
     def test_code_and_changelog_name_the_same_release(self):
         self.assertIn(f"\n## {RELEASE}", (TOP / "CHANGELOG.md").read_text())
-        self.assertTrue(version_through_shell(TOP / LIBRARY).startswith(f"bloom {RELEASE}, "))
+        self.assertTrue(build_through_shell(TOP / LIBRARY).startswith(f"bloom {RELEASE}, "))
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ class Newcomer:
         self.assertEqual(self.succeeds(self.type("python3", "-", text=program)), "1\n1\n0\n")
         self.succeeds(self.type("make", "install", text=""))
         path = re.search(r"`(/\S+)`, after `make install` as root", README)[1]
-        loads = f".load {path}\nSELECT bloom_version();\n"
+        loads = f".load {path}\nSELECT bloom_build();\n"
         self.assertRegex(self.succeeds(self.type("sh", "-ec", "cd / && sqlite3", text=loads)),
                          "^bloom ")
         self.succeeds(self.type("make", "help", text=""))

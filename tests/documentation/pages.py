@@ -319,7 +319,7 @@ LAYOUTS = {
     (7, 4): ("spark1", FOREIGN, 2**37 - 64, 64, spark1_bits),
     (8, 4): ("spark2", FOREIGN, 2**37 - 64, 64, spark2_bits),
     (9, 5): ("dcso", FOREIGN, 2**52, 1, dcso_bits),
-    (10, 6): ("go", FOREIGN, 2**52, 1, go_bits),
+    (10, 6): ("bits-and-blooms", FOREIGN, 2**52, 1, go_bits),
     (11, 7): ("parquet", 8, 2**40, 256, parquet_bits),
     (11, 8): ("parquet-int32", 8, 2**40, 256, parquet_bits),
     (12, 9): ("redisbloom", FOREIGN, 2**52, 64, redisbloom_bits)}

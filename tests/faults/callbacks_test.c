@@ -220,7 +220,7 @@ static void functions_at_work_are_not_replaced(void) {
 }
 
 static void another_copy_of_the_release_stays(void) {
-    sqlite3 *database = open_with("bloom_version", 0, another_version);
+    sqlite3 *database = open_with("bloom_build", 0, another_version);
     version_of_another = "bloom " BLOOM_RELEASE ", format 1, built elsewhere";
     assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
     /* Which that copy would have registered. */
@@ -233,12 +233,12 @@ static void another_release_is_replaced(void) {
                                            "bloom 0.9.0, format 1, built elsewhere", BLOOM_RELEASE,
                                            "", NULL};
     for (size_t i = 0; i < COUNT_OF(VERSIONS); i++) {
-        sqlite3 *database = open_with("bloom_version", 0, another_version);
+        sqlite3 *database = open_with("bloom_build", 0, another_version);
         version_of_another = VERSIONS[i];
         assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
         require_number(database, 1, "SELECT length(bloom_new(1)) > 64");
         require_number(database, 1,
-                       "SELECT bloom_version() LIKE 'bloom " BLOOM_RELEASE ", %linked in%'");
+                       "SELECT bloom_build() LIKE 'bloom " BLOOM_RELEASE ", %linked in%'");
         close_database(database);
     }
 }

@@ -65,7 +65,7 @@ static const struct pass {
     {"SELECT length(bloom_new(100000000, NULL, 'bitmap'))", 1},
     {"SELECT bloom_add(blocked, 1) FROM f", 1},
     {"SELECT bloom_count(blocked) FROM f", 2},
-    {"SELECT bloom_fpr(classic) FROM f", 1},
+    {"SELECT bloom_fpr_now(classic) FROM f", 1},
     {"SELECT bloom_info(counting) FROM f", 4},
     {"SELECT bloom_remove(counting, 1) FROM f", 1},
     {"SELECT bloom_convert(counting, 'blocked') FROM f", 1},

@@ -8,7 +8,7 @@ static const char *const STATEMENTS[] = {
     "SELECT bloom_add(bloom_new(10, 0.01, 'classic'), ?1)",
     "SELECT bloom_union(?1, ?1), bloom_union(?1, bloom_new(10))",
     "SELECT bloom_intersect(?1, ?1), bloom_intersect(bloom_new(10), ?1)",
-    "SELECT bloom_info(?1), bloom_count(?1), bloom_fpr(?1)",
+    "SELECT bloom_info(?1), bloom_count(?1), bloom_fpr_now(?1)",
     "SELECT bloom_check((SELECT bloom_pin(?1)), 1)",
     "SELECT bloom_check(nullif(bloom_pin(?1), 1), nullif(?1 || 'a', upper(?1)))",
     "SELECT bloom_import(?1, 'guava')",

@@ -18,7 +18,7 @@ from extended import connect  # noqa: E402
 
 # Each layout, and the column of the table k with keys that it takes.
 LAYOUTS = {"blocked": "mixed", "counting": "mixed", "fuse": "mixed", "classic": "mixed",
-           "parquet": "mixed", "spark2": "text", "go": "text", "dcso": "text",
+           "parquet": "mixed", "spark2": "text", "bits-and-blooms": "text", "dcso": "text",
            "redisbloom": "text", "bitmap": "number"}
 KEYS = """WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < {})
     SELECT 3 * i AS number, 'key-' || i AS text, CASE i % 4 WHEN 0 THEN i WHEN 1 THEN 'key-' || i

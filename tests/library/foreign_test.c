@@ -167,7 +167,8 @@ static void largest_of_each_format(void) {
 
 /* However short they are, nothing is read beyond their end: the address sanitizer watches. */
 static void short_bytes(void) {
-    static const char *const NAMES[] = {"guava", "spark", "dcso", "go", "parquet", "redisbloom"};
+    static const char *const NAMES[] = {"guava",           "spark",   "dcso",
+                                        "bits-and-blooms", "parquet", "redisbloom"};
     struct bloom_foreign foreign;
     char problem[BLOOM_PROBLEM_SIZE];
     for (size_t i = 0; i < 6 * 32; i++) {

@@ -1,4 +1,4 @@
-"""sqlite_bloom.Filter, build, add_all and check beside SQL, which must have the same bytes and
+"""sqlite_bloom.Filter and add_all beside SQL, which must have the same bytes and
 answers, inside an environment that has the package and the drivers of build/drivers.
 
     filter_programs.py            the tests
@@ -15,6 +15,7 @@ import gc
 import io
 import itertools
 import mmap
+import operator
 import os
 import pathlib
 import pickle
@@ -41,13 +42,13 @@ from sqlite_bloom import Filter
 
 SALT = "salt=000102030405060708090a0b0c0d0e0f"
 LAYOUTS = ["blocked", "classic", "counting", "bitmap", "classic-utf16", "spark1", "spark2", "dcso",
-           "go", "parquet", "parquet-int32", "redisbloom", "key=url", "key=url_nocase", SALT,
-           f"layout=counting, key=url, {SALT}"]
+           "bits-and-blooms", "parquet", "parquet-int32", "redisbloom", "key=url",
+           "key=url_nocase", SALT, f"layout=counting, key=url, {SALT}"]
 KEYS = ["", "a", "\u00fc", "x\0y", "a" * 1000, "\U0001f600", "http://evil.example/A", "b.example",
         "a\n", "\r", "\ufeffx", "\0", b"", b"a", b"\xff\0", 0, 1, -1, 2**31, -2**31, 2**63 - 1,
         -2**63, 1.5, 2.0, -0.0, 2.0**63, float("inf"), 1e-300, True, None, float("nan")]
 RUNS = 20  # of a test, when leaks are looked for
-CHANGED = "RuntimeError: sqlite_bloom.check: the column changed its size. Pass a copy of it"
+CHANGED = "RuntimeError: sqlite_bloom.Filter.check: the column changed its size. Pass a copy of it"
 BEYOND = "which SQLite cannot store. Pass an int of at most 64 bits, or a str of valid Unicode"
 LINES = ("each key ends in a line end, which would be part of it. Pass the open file itself, or"
          " text.splitlines()")
@@ -72,6 +73,12 @@ def agg(keys, *arguments):
     CONNECTION.execute("DELETE FROM keys")
     CONNECTION.executemany("INSERT INTO keys VALUES (?)", [[key] for key in keys])
     return sql(f"bloom_agg(key{', ?' * len(arguments)}) FROM keys", *arguments)
+
+
+def keywords(options):
+    """The options of SQL as arguments of Python."""
+    parts = (option.strip().rpartition("=") for option in options.split(","))
+    return {name or "layout": value for name, _, value in parts}
 
 
 def breaks(*keys):
@@ -120,7 +127,8 @@ class Operations(stateful.RuleBasedStateMachine):
     @stateful.initialize(options=strategies.sampled_from(LAYOUTS))
     def begin(self, options):
         self.options, self.rate = options, None if options == "bitmap" else 0.02
-        self.filter = Filter(50, self.rate, options)
+        self.words = {"fpr": self.rate, **keywords(options)}
+        self.filter = Filter(50, **self.words)
         self.value = sql("bloom_new(50, ?, ?)", self.rate, options)
 
     def changed(self, function, key):
@@ -164,21 +172,27 @@ class Operations(stateful.RuleBasedStateMachine):
         for key in keys:
             self.value = self.changed("bloom_add", key)
         for capacity in (None, 50):
-            built = Filter.build(form(keys), capacity, self.rate, self.options)
+            built = Filter.build(form(keys), capacity, **self.words)
             self.test.assertEqual(bytes(built), agg(keys, capacity, self.rate, self.options))
 
-    @stateful.rule(key=KEYS)
-    def merge(self, key):
-        other = Filter(50, self.rate, self.options)
+    @stateful.rule(key=KEYS, is_held=strategies.booleans())
+    def merge(self, key, is_held):
+        other = Filter(50, **self.words)
         if self.changed("bloom_add", key) is not None:
             other.add(key)
         for function, merged in (("bloom_intersect", lambda: self.filter & other),
                                  ("bloom_union", lambda: self.filter | other)):
             value = self.changed(function, other)
+            in_place = operator.ior if function == "bloom_union" else operator.iand
             if value is None:
                 self.test.assertRaises(ValueError, merged)
+                self.test.assertRaises(ValueError, in_place, self.filter, other)
             else:
-                self.filter, self.value = merged(), value
+                held, result = memoryview(self.filter) if is_held else None, merged()
+                self.test.assertIs(in_place(self.filter, other), self.filter)
+                self.test.assertEqual(self.filter, result)
+                self.value = value
+                del held
 
     @stateful.rule(way=strategies.sampled_from((
         Filter.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f)),
@@ -204,27 +218,45 @@ Random.settings = hypothesis.settings(
 
 class AsInSql(Program):
     def test_what_a_filter_says_of_itself(self):
-        filter = Filter.build(["http://a.example/"], 100, 0.001, f"key=url, {SALT}")
+        filter = Filter.build(["http://a.example/"], 100, 0.001, key="url", salt=bytes(range(16)))
         self.assertEqual(
-            (filter.capacity, filter.fpr, filter.layout, filter.key, filter.count),
+            (filter.capacity, filter.fpr, filter.layout, filter.key, filter.count()),
             (100, 0.001, "blocked", "url", 1))
+        self.assertEqual(filter.fpr_now, sql("bloom_fpr(?)", filter))
+        self.assertEqual(filter, Filter.build(["a.example/"], 100, 0.001, **keywords(
+            f"key=url, {SALT}")))
         self.assertEqual(repr(filter), "<sqlite_bloom.Filter layout=blocked key=url salted"
                          f" capacity=100 fpr=0.001 {len(bytes(filter))} bytes>")
-        exact = Filter.build([5, 7], fpr=None, options="bitmap")
-        self.assertEqual((exact.capacity, exact.fpr, exact.layout, exact.key, exact.count),
+        exact = Filter.build([5, 7], layout="bitmap")
+        self.assertEqual((exact.capacity, exact.fpr, exact.layout, exact.key, exact.count()),
                          (8, None, "bitmap", None, 2))
+        self.assertEqual([made.fpr for made in (Filter(9), Filter(9, key="url"), Filter(9, 0.5))],
+                         [0.01, 0.0001, 0.5])
         self.assertEqual([bool(Filter(9)), bool(exact)], [False, True])
-        self.assertIsNone(Filter.build(range(10_000), 10).count)
+        self.assertIsNone(Filter.build(range(10_000), 10).count())
         for keys in (range(5000), ["a"]):
-            made = Filter.build(keys, options="fuse")
-            self.assertEqual((made.count, bool(made)), (len(keys), True))
+            made = Filter.build(keys, layout="fuse")
+            self.assertEqual((made.count(), bool(made)), (len(keys), True))
+        for options in ("counting", "layout=counting, key=url"):
+            made = Filter.build(["a.example"] * 3 + ["b.example"] * 20, **keywords(options))
+            for key in KEYS[1:] + ["a.example", "b.example"]:
+                self.assertEqual(made.count(key) if key is not None else None,
+                                 sql("bloom_count(?, ?)", made, key), key)
+        for length in (10, 10_000):
+            owned = Filter(length)
+            self.assertEqual(sys.getsizeof(owned) - sys.getsizeof(Filter(bytes(owned))),
+                             len(bytes(owned)))
 
 
 class AsASet(Program):
     def test_what_is_not_offered_says_why(self):
         filter = Filter(10)
-        self.says("TypeError: sqlite_bloom.Filter: a filter does not know how many keys it has. Its"
-                  " count is an estimate, and len(bytes(f)) is its size", len, filter)
+        self.says("TypeError: sqlite_bloom.Filter: a filter does not know how many keys it has."
+                  " f.count() is an estimate, and len(bytes(f)) is its size", len, filter)
+        self.says("AttributeError: sqlite_bloom.Filter: there is no attribute save. Write"
+                  " open(path, 'wb').write(f)", getattr, filter, "save")
+        self.says("AttributeError: sqlite_bloom.Filter: there is no attribute names", getattr,
+                  filter, "names")
         for call in (iter, list, hash, lambda f: f | {1}, lambda f: f & [1], lambda f: f < f,
                      lambda f: f - f, lambda f: f[0], lambda f: {1} | f, lambda f: 5 & f,
                      lambda f: None | f, *(
@@ -245,8 +277,8 @@ class AsASet(Program):
             self.assertEqual(filter, Filter.build(range(300), 1000))
 
     def test_errors(self):
-        filter, fuse = Filter(10), Filter.build(["a"], options="fuse")
-        build, check = sqlite_bloom.build, fuse.check
+        filter, fuse = Filter(10), Filter.build(["a"], layout="fuse")
+        build, check = Filter.build, fuse.check
         for message, call, *arguments in (
                 ("TypeError: sqlite_bloom.Filter.add: the key is a list. Pass it as a str, bytes,"
                  " int or float", filter.add, []),
@@ -262,45 +294,55 @@ class AsASet(Program):
                  f" {2**40}", Filter, -1),
                 ("ValueError: sqlite_bloom.Filter: fpr is 2. Pass a number between 0 and 1, for"
                  " example 0.01 for 1 %", Filter, 1, 2),
-                ("ValueError: sqlite_bloom.build: fpr is 2. Pass a number between 0 and 1, for"
-                 " example 0.01 for 1 %", build, [1], None, 2),
+                ("ValueError: sqlite_bloom.Filter.build: fpr is 2. Pass a number between 0 and 1,"
+                 " for example 0.01 for 1 %", build, [1], None, 2),
                 ("ValueError: sqlite_bloom.Filter: fpr is 0.01. Pass 0, because layout bitmap is"
-                 " exact...", Filter, 1, 0.01, "bitmap"),
+                 " exact...", lambda: Filter(1, 0.01, layout="bitmap")),
                 ("TypeError: sqlite_bloom.Filter: fpr is '1 %'. Pass a number, for example 0.01",
                  Filter, 1, "1 %"),
-                ("TypeError: sqlite_bloom.build: options is {'key': 'url'}. Pass text, for example"
-                 " 'key=url'", build, ["a"], None, 0.01, {"key": "url"}),
+                ("TypeError: sqlite_bloom.Filter.build: key is ['url']. Pass text",
+                 lambda: build(["a"], key=["url"])),
+                ("ValueError: sqlite_bloom.Filter: layout is 'counting, key=url'. Write one of...",
+                 lambda: Filter(9, layout="counting, key=url")),
                 ("ValueError: sqlite_bloom.Filter: cannot make an empty filter of layout fuse...",
-                 build, ["a"], 9, 0.01, "fuse"),
-                ("TypeError: sqlite_bloom.Filter: capacity is None. Pass a whole number, or the"
-                 " bytes of a filter", Filter, None),
-                ("TypeError: sqlite_bloom.Filter: fpr and options are those of the filter that is"
-                 " opened. Leave them out", Filter, bytes(filter), 0.1),
+                 lambda: build(["a"], 9, layout="fuse")),
+                ("MemoryError: sqlite_bloom.Filter: there is no memory for capacity"
+                 f" {2**40}. Pass a smaller one", Filter, 2**40, 0.001),
+                *((f"TypeError: sqlite_bloom.Filter: capacity is {wrong!r}. Pass a whole number, or"
+                   " the bytes of a filter, as in Filter(open(path, 'rb').read())", Filter, wrong)
+                  for wrong in (None, "a.bloom", 0.01)),
+                ("TypeError: sqlite_bloom.Filter: the filter that is opened has its own fpr,"
+                 " layout, key and salt. Leave them out", Filter, bytes(filter), 0.1),
+                ("ValueError: sqlite_bloom.Filter: it was made before. Make another one",
+                 filter.__init__, 10),
+                *((f"ValueError: sqlite_bloom.Filter.{name}: cannot {name} keys from a filter of"
+                   " layout blocked...".replace("discard keys", "remove keys"),
+                   getattr(filter, name), "a") for name in ("remove", "discard")),
+                ("ValueError: sqlite_bloom.Filter.count: cannot count keys in a filter of layout"
+                 " blocked. Make it with layout counting", filter.count, "a"),
                 ("ValueError: sqlite_bloom.Filter: the data is not a filter: it has 0 bytes and"
                  " does not begin with 89424c4d...", Filter, b""),
-                ("TypeError: sqlite_bloom.check: filter is a list. Pass a filter or its bytes"
-                 " first, then the column", sqlite_bloom.check, ["a"], fuse),
                 # Columns, of which each function takes the same.
                 ("TypeError: sqlite_bloom.Filter.update: keys is one key. Pass a list of it,"
                  " ['abc']", filter.update, "abc"),
                 ("TypeError: sqlite_bloom.Filter.update: keys is one key. Pass a list of it,"
                  " [<memory at...", filter.update, memoryview(b"abc")),
-                ("TypeError: sqlite_bloom.check: column is None and cannot be iterated. Pass an"
-                 " iterable of keys", check, None),
-                ("TypeError: sqlite_bloom.build: keys is Path('list.txt') and cannot be iterated."
-                 " Pass the open file", build, pathlib.Path("list.txt")),
-                ("TypeError: sqlite_bloom.build: key 2 is a list. Pass each key as a str, bytes,"
-                 " int or float", build, [1, [2]]),
-                *((f"ValueError: sqlite_bloom.check: key 3 is {2**63}, {BEYOND}", check, big)
+                ("TypeError: sqlite_bloom.Filter.check: column is None and cannot be iterated. Pass"
+                 " an iterable of keys", check, None),
+                ("TypeError: sqlite_bloom.Filter.build: keys is Path('list.txt') and cannot be"
+                 " iterated. Pass the open file", build, pathlib.Path("list.txt")),
+                ("TypeError: sqlite_bloom.Filter.build: key 2 is a list. Pass each key as a str,"
+                 " bytes, int or float", build, [1, [2]]),
+                *((f"ValueError: sqlite_bloom.Filter.check: key 3 is {2**63}, {BEYOND}", check, big)
                   for big in ([1, "a", 2**63], array.array("Q", [1, 2, 2**63]))),
-                (f"ValueError: sqlite_bloom.check: key 10002 is '\\ud800', {BEYOND}", check,
+                (f"ValueError: sqlite_bloom.Filter.check: key 10002 is '\\ud800', {BEYOND}", check,
                  ["a"] * 10_001 + ["\ud800"]),
-                *(("ValueError: sqlite_bloom.build: there is no key, and an empty filter lets"
-                   " everything pass. Look where the keys come from, or make an empty filter with"
-                   " sqlite_bloom.Filter(capacity)", build, nothing)
+                *(("ValueError: sqlite_bloom.Filter.build: there is no key, and an empty filter"
+                   " lets everything pass. Look where the keys come from, or make an empty filter"
+                   " with sqlite_bloom.Filter(capacity)", build, nothing)
                   for nothing in ([], [None, float("nan")])),
                 ("KeyError: 'mine'", check, breaks("a")),
-                *((f"ValueError: sqlite_bloom.build: {LINES}", build, keys) for keys in (
+                *((f"ValueError: sqlite_bloom.Filter.build: {LINES}", build, keys) for keys in (
                     "a\r\nb\r\n".split("\n"), ["a\n"], ["a\n", "b"],
                     "hunter2\r\nb\r\nletmein".split("\n"), [f"{i}\n" for i in range(300)])),
                 (f"ValueError: sqlite_bloom.Filter.update: {LINES}", filter.update, ["a\n"]),
@@ -310,13 +352,13 @@ class AsASet(Program):
         for keys in ([b"a\n", b"b\r\n"], ["a", "b\n"], [7, 8], ["a\n", "b\n", "c", "d"]):
             self.assertEqual(build(keys).check(keys), [True] * len(keys))
         for word, meant in (("n", "Write capacity"), ("error_rate", "Write fpr"),
-                            ("key", "Write options='key=...'"),
-                            ("hashes", "The arguments are {}capacity, fpr{}")):
+                            ("options", "Write layout=, key= or salt="),
+                            ("hashes", "The arguments are {}capacity, fpr, layout, key{}")):
             words = f": there is no argument {word}. {meant}"
-            self.says("TypeError: sqlite_bloom.Filter" + words.format("", " and options"), Filter,
+            self.says("TypeError: sqlite_bloom.Filter" + words.format("", " and salt"), Filter,
                       **{word: 5})
-            self.says("TypeError: sqlite_bloom.build" + words.format(
-                "keys, ", ", options and progress"), build, ["a"], **{word: 5})
+            self.says("TypeError: sqlite_bloom.Filter.build" + words.format(
+                "keys, ", ", salt and progress"), build, ["a"], **{word: 5})
 
 
 class Lists(Program):
@@ -399,21 +441,30 @@ class Bytes(Program):
 
     def test_copies_pickles_subclasses_and_weak_references(self):
         class Named(Filter):
-            def __init__(self, *_, name=None):
+            def __init__(self, name, capacity):
+                super().__init__(capacity)
                 self.name = name
 
             def __contains__(self, key):
                 return not super().__contains__(key)
 
-        filter = Named(100)
-        filter.name = ["n"]
+        filter = Named(["n"], 100)
         filter.add("a")
         for copied in (copy.copy(filter), copy.deepcopy(filter)):
             self.assertEqual((type(copied), copied.name, copied), (Named, ["n"], filter))
             copied.add("b")
             self.assertNotEqual(copied, filter)
         self.assertIs(type(filter | filter), Named)
-        self.assertIs(type(Named.build(["a"])), Named)
+        for made in (Named.build(["a"]), Named.build(["a"], 9), Named.__new__(Named)):
+            self.assertIs(type(made), Named)
+        for call, argument in (
+                *((call, "a") for call in (made.add, made.remove, made.count, made.__contains__)),
+                *((call, ["a"]) for call in (made.check, made.update)),
+                *((call, made) for call in (
+                    bytes, repr, pickle.dumps, copy.copy, Named.copy, Named.count, made.__eq__,
+                    filter.__eq__, made.__or__, filter.__and__, filter.__ior__, made.__iand__))):
+            self.says("ValueError: sqlite_bloom.Filter: it was not made. Call"
+                      " super().__init__(capacity) first", call, argument)
         self.assertNotIn("a", filter)
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             plain = pickle.loads(pickle.dumps(Filter.build(["a"]), protocol))
@@ -424,9 +475,7 @@ class Bytes(Program):
         gc.collect()
         self.assertIsNone(reference())
         self.assertRaises(AttributeError, setattr, Filter(1), "name", 1)
-        for base in (Filter.__base__, Filter):
-            self.assertRaises(TypeError, base)
-        self.assertRaises(TypeError, object.__new__, Filter)
+        self.assertRaises(TypeError, Filter)
 
 
 def arrow():
@@ -501,9 +550,9 @@ def columns():
 class Columns(Program):
     @classmethod
     def setUpClass(cls):
-        cls.filters = [sqlite_bloom.build([*KEYS[:-2], "k7", 7, 8], options=layout)
+        cls.filters = [Filter.build([*KEYS[:-2], "k7", 7, 8], layout=layout)
                        for layout in ("fuse", "classic")]
-        cls.filters.append(sqlite_bloom.build(["evil.example", "k7"], options="key=url"))
+        cls.filters.append(Filter.build(["evil.example", "k7"], key="url"))
         cls.fuse = cls.filters[0]
 
     def compare(self, column, kind):
@@ -511,11 +560,11 @@ class Columns(Program):
         values = [None if pandas.isna(value) else value for value in listed(column)]
         keys = [value for value in values if value is not None]
         if keys:
-            self.assertEqual(bytes(Filter.build(column, options="counting")),
+            self.assertEqual(bytes(Filter.build(column, layout="counting")),
                              agg(keys, None, 0.01, "counting"))
-            self.assertEqual(bytes(Filter.build(column, options="fuse")),
+            self.assertEqual(bytes(Filter.build(column, layout="fuse")),
                              agg(keys, None, 0.01, "fuse"))
-        one, two = Filter(3000, options="counting"), Filter(3000, options="counting")
+        one, two = Filter(3000, layout="counting"), Filter(3000, layout="counting")
         one.update(column)
         two.update(values)
         self.assertEqual(one, two)
@@ -526,7 +575,7 @@ class Columns(Program):
             self.assertTrue(database.execute("SELECT 1 FROM seen(?)", [key]).fetchone())
         for filter in self.filters:
             known = {key: sql("bloom_check(?, ?)", filter, key) for key in set(values)}
-            answers = sqlite_bloom.check(filter, column)
+            answers = filter.check(column)
             self.assertIs(type(answers), kind)
             self.assertIn(str(getattr(answers, "dtype", "bool")).lower(), ("bool", "boolean"))
             self.assertEqual([None if pandas.isna(answer) else answer
@@ -545,7 +594,7 @@ class Columns(Program):
                 self.compare(column, kind)
                 if hasattr(column, "chunks") and column.type not in (
                         pyarrow.float16(), pyarrow.binary(2)):
-                    one, two = Filter(3000, options="counting"), Filter(3000, options="counting")
+                    one, two = Filter(3000, layout="counting"), Filter(3000, layout="counting")
                     one._update(column.__arrow_c_stream__(), "A", None, "in place", None)
                     two.update(column.to_pylist())
                     self.assertEqual(one, two)
@@ -553,11 +602,11 @@ class Columns(Program):
         self.assertEqual(read_in_place, 20)
         text = ["", "a", "\u00fc" * 5, "k" * 13]
         for kind in ("string", "large_string", "string_view"):  # a layout whose keys are text
-            self.assertEqual(Filter.build(pyarrow.array(text, kind), options="classic-utf16"),
-                             Filter.build(text, options="classic-utf16"))
+            self.assertEqual(Filter.build(pyarrow.array(text, kind), layout="classic-utf16"),
+                             Filter.build(text, layout="classic-utf16"))
         for kind in ("binary", "large_binary", "binary_view"):
             self.assertRaises(ValueError, Filter.build, pyarrow.array([b"a"], kind),
-                              options="classic-utf16")
+                              layout="classic-utf16")
         for wrong in (pyarrow.array([[1]]), pyarrow.array([{"a": 1}])):
             self.assertRaises(TypeError, Filter(9).check, wrong)
         stream = pyarrow.chunked_array([["a"]]).__arrow_c_stream__()
@@ -565,21 +614,21 @@ class Columns(Program):
                                    "__len__": lambda self: 1, "__iter__": lambda self: iter("a")})()
         self.assertEqual(Filter.build(["a"]).check(given), [True])
         pyarrow.chunked_array(given)
-        self.says("ValueError: sqlite_bloom.check: the stream of Arrow has been read",
+        self.says("ValueError: sqlite_bloom.Filter.check: the stream of Arrow has been read",
                   Filter(9).check, given)
 
     def test_what_is_refused(self):
         day = datetime.date(2026, 1, 1)
         for message, column in (
-                *(("TypeError: sqlite_bloom.check: key 1 is a date. Pass each key as a str, bytes,"
-                   " int or float", days)
+                *(("TypeError: sqlite_bloom.Filter.check: key 1 is a date. Pass each key as a str,"
+                   " bytes, int or float", days)
                   for days in ([day], polars.Series([day]), pyarrow.array([day]))),
-                ("TypeError: sqlite_bloom.check: the column has times (datetime64[us]). Convert"
-                 " them to str or int", pandas.date_range("2026", periods=2, unit="us")),
-                (f"ValueError: sqlite_bloom.check: key 3 is {2**63}, {BEYOND}",
+                ("TypeError: sqlite_bloom.Filter.check: the column has times (datetime64[us])."
+                 " Convert them to str or int", pandas.date_range("2026", periods=2, unit="us")),
+                (f"ValueError: sqlite_bloom.Filter.check: key 3 is {2**63}, {BEYOND}",
                  numpy.array([1, 2, 2**63], "uint64")),
-                *((f"TypeError: sqlite_bloom.check: column is a {type(no).__name__}. Pass one"
-                   " column of it, as in frame['url']", no)
+                *((f"TypeError: sqlite_bloom.Filter.check: column is a {type(no).__name__}. Pass"
+                   " one column of it, as in frame['url']", no)
                   for no in (numpy.ones((2, 2), int), numpy.array(1), pandas.DataFrame(),
                              polars.DataFrame(), pyarrow.table({})))):
             self.says(message, self.fuse.check, column)
@@ -588,9 +637,9 @@ class Columns(Program):
         columns = [pyarrow.array(["a", None]), pyarrow.array(["a"]).dictionary_encode(),
                    pyarrow.array([[1]]), polars.Series(["a"]), array.array("Q", [2**64 - 1]),
                    numpy.ma.array([7, 8], mask=[0, 1]), ["a", 7, "b"], ["a", []], []]
-        counting = Filter.build(["a"], 9, options="counting")
+        counting = Filter.build(["a"], 9, layout="counting")
         calls = [Filter, Filter.build, lambda keys: Filter(9).update(keys), self.fuse.check,
-                 lambda keys: Filter.build(keys, options="fuse"), lambda _: Filter(b"none"),
+                 lambda keys: Filter.build(keys, layout="fuse"), lambda _: Filter(b"none"),
                  lambda _: counting | counting, lambda _: counting & counting,
                  lambda _: Filter(bytes(counting)).add(7)]
 
@@ -606,9 +655,9 @@ class Columns(Program):
     def test_indexes_and_names_are_kept(self):
         series = pandas.Series(["k7", "b", None], index=[3, 3, 1], name="x")
         pandas.testing.assert_series_equal(
-            sqlite_bloom.check(self.fuse, series),
+            self.fuse.check(series),
             pandas.Series([True, False, None], index=[3, 3, 1], name="x", dtype="boolean"))
-        self.assertEqual(sqlite_bloom.check(self.fuse, polars.Series("x", ["k7", "b"])).name, "x")
+        self.assertEqual(self.fuse.check(polars.Series("x", ["k7", "b"])).name, "x")
 
     def test_files_are_read_by_lines_as_by_bloom_lines(self):
         texts = ["", "a", "a\nb\n", "a\r\nb\r\n\r\nc", "a\rb\r\rc\n", "\ufeffa\n\ufeffb", "\n\n",
@@ -626,7 +675,7 @@ class Columns(Program):
                         if value is None:
                             self.assertRaises(ValueError, Filter.build, file, 9)
                         else:
-                            built = Filter.build(file, 9, options="counting")
+                            built = Filter.build(file, 9, layout="counting")
                             self.assertEqual(bytes(built), value, text[:40])
 
     def test_progress_and_interrupts(self):
@@ -705,10 +754,10 @@ class AddAll(Program):
         self.assertEqual(database.execute('SELECT count(*) FROM "a ""b" WHERE key MATCH'
                                           " 'http://a.evil.example/b'").fetchone(), (1,))
         for message, *arguments in (
-                ("ValueError: sqlite_bloom.add_all: no such table: none. Create it with CREATE"
-                 " VIRTUAL TABLE. Pass its name without a database", database, "none"),
-                ('ValueError: sqlite_bloom.add_all: no such column: info. "plain" is not a filter'
-                 " table, so use INSERT", database, "plain"),
+                ("OperationalError: sqlite_bloom.add_all: no such table: none. Create it with"
+                 " CREATE VIRTUAL TABLE. Pass its name without a database", database, "none"),
+                ('OperationalError: sqlite_bloom.add_all: no such column: info. "plain" is not a'
+                 " filter table, so use INSERT", database, "plain"),
                 ("TypeError: sqlite_bloom.add_all: a Cursor is not a connection. Pass a connection"
                  " of sqlite3 or apsw", database.cursor(), "plain")):
             self.says(message, sqlite_bloom.add_all, *arguments, ["a"])

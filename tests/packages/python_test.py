@@ -13,6 +13,7 @@ from common import (BUILD, DRIVERS, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT
 
 PYTHON = BUILD / "python"
 TYPED = """
+import collections.abc
 import sqlite3
 import aiosqlite
 import numpy
@@ -26,18 +27,28 @@ sqlite_bloom.load(sqlalchemy.create_engine("sqlite://"))
 async def asynchronous(one: aiosqlite.Connection, two: AsyncConnection) -> None:
     await sqlite_bloom.load(one)
     await sqlite_bloom.load(two)
-filter: sqlite_bloom.Filter = sqlite_bloom.build(["a", 1, None], 10, options="fuse")
-sqlite_bloom.build([b''], progress=print)
+filter: sqlite_bloom.Filter = sqlite_bloom.Filter.build(["a", 1, None], layout="fuse")
+sqlite_bloom.Filter.build([b''], progress=print)
 added: int = sqlite_bloom.add_all(sqlite3.connect(path), 'seen', [1, 'a'])
-sqlite_bloom.build([object()])  # type: ignore[list-item]
-found: list[bool | None] = sqlite_bloom.check(filter, ["a", 1, None])
-frame = numpy.array([1])[sqlite_bloom.check(filter, numpy.array([1]))]
-sqlite_bloom.check("a", ["a"])  # type: ignore[call-overload]
-sqlite_bloom.check(bytes(filter), ["a"])
+sqlite_bloom.Filter.build([object()])  # type: ignore[list-item]
+found: list[bool | None] = filter.check(["a", 1, None])
+frame = numpy.array([1])[filter.check(numpy.array([1]))]
+sqlite_bloom.Filter(bytes(filter)).check(["a"])
+sqlite_bloom.Filter(10, key="url", salt=bytes(16))
+sqlite_bloom.Filter("x")  # type: ignore[call-overload]
+sqlite_bloom.Filter(0.01, 1000)  # type: ignore[call-overload]
+sqlite_bloom.load("x")  # type: ignore[call-overload]
+hashed: collections.abc.Hashable = filter  # type: ignore[assignment]
+sqlite_bloom.load(sqlite3.connect(path).cursor())
+with sqlalchemy.create_engine("sqlite://").connect() as connection:
+    sqlite_bloom.load(connection)
 sqlite3.connect(path).execute("SELECT ?", [filter])
 class Named(sqlite_bloom.Filter):
-    name: str
-named: Named = Named(10, fpr=0.1) | filter
+    def __init__(self, name: str) -> None:
+        super().__init__(10, fpr=0.1)
+named: Named = Named("a") | filter
+named |= filter
+count: int | None = named.count()
 named.update(["a"], [1], progress=print)
 within: bool = "a" in named
 capacity: int | None = Named.build([1]).copy().capacity
@@ -103,14 +114,14 @@ EVERYWHERE = """
 import array, pickle, sqlite3, sys, sqlite_bloom
 if (sys.implementation.name == "cpython" and sys.version_info >= (3, 10)
         and "free-threading" not in sys.version):
-    f = sqlite_bloom.build(map(str, range(1000)))
+    f = sqlite_bloom.Filter.build(map(str, range(1000)))
     f.update(array.array("q", range(1000)))
     assert f.check(["7", None]) == [True, None] and 7 in f and pickle.loads(pickle.dumps(f)) == f
     f = sqlite_bloom.Filter(sqlite3.connect("").execute("SELECT ?", [f]).fetchone()[0])
     f.add("more")
     assert memoryview(f) == bytes(f) and "more" in f
 else:
-    for call in (sqlite_bloom.Filter, sqlite_bloom.build, sqlite_bloom.Filter.build):
+    for call in (sqlite_bloom.Filter, sqlite_bloom.Filter.build):
         try:
             raise SystemExit(call([1]))
         except NotImplementedError as error:

@@ -90,7 +90,7 @@ for (const [message, call] of [
 // The extension, and values of every kind there and back.
 assert.equal(createHash("md5").update(one(process.env.FILTER)[0]).digest("hex"),
   process.env.FILTER_MD5);
-assert.match(one("SELECT bloom_version()")[0],
+assert.match(one("SELECT bloom_build()")[0],
   new RegExp(`^bloom ${process.env.RELEASE}, .*, linked in, 32 bits$`));
 const bytes = new Uint8Array([0, 255]);
 for (const value of [1, -1.5, 2n ** 62n, 9007199254740993n, "\ufeffa\0ü", bytes, null])

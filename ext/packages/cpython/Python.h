@@ -86,11 +86,11 @@ typedef struct {
 /* clang-format off */
 enum {
     METH_VARARGS = 1, METH_NOARGS = 4, METH_O = 8, METH_CLASS = 16, Py_bf_getbuffer = 1,
-    Py_bf_releasebuffer = 2, Py_nb_and = 8, Py_nb_or = 31, Py_sq_contains = 41, Py_tp_alloc =
-    47, Py_tp_dealloc = 52, Py_tp_free = 74, Py_tp_methods = 64, Py_tp_richcompare = 67,
-    Py_mod_exec = 2, Py_EQ = 2, Py_NE = 3, PyBUF_WRITABLE = 1, PyBUF_FORMAT = 4, PyBUF_ND = 8,
-    PyBUF_STRIDES = 24, Py_TPFLAGS_DISALLOW_INSTANTIATION = 1 << 7, Py_TPFLAGS_BASETYPE = 1 <<
-    10, Py_TPFLAGS_DEFAULT = 0
+    Py_bf_releasebuffer = 2, Py_nb_and = 8, Py_nb_inplace_and = 15, Py_nb_inplace_or = 19,
+    Py_nb_or = 31, Py_sq_contains = 41, Py_tp_alloc = 47, Py_tp_dealloc = 52, Py_tp_free = 74,
+    Py_tp_methods = 64, Py_tp_richcompare = 67, Py_mod_exec = 2, Py_EQ = 2, Py_NE = 3,
+    PyBUF_WRITABLE = 1, PyBUF_FORMAT = 4, PyBUF_ND = 8, PyBUF_STRIDES = 24,
+    Py_TPFLAGS_BASETYPE = 1 << 10, Py_TPFLAGS_DEFAULT = 0
 };
 
 /* The functions, F, and the objects, O. An import library for Windows is made of this list. */
@@ -106,6 +106,7 @@ enum {
     F(PyObject *, PyErr_Format, (PyObject *e, const char *format, ...)) \
     F(PyObject *, PyErr_NoMemory, (void)) F(PyObject *, PyErr_Occurred, (void)) \
     F(void, PyErr_Restore, (PyObject *t, PyObject *v, PyObject *b)) \
+    F(void, PyErr_SetObject, (PyObject *e, PyObject *value)) \
     F(void, PyErr_SetString, (PyObject *e, const char *text)) \
     F(void, PyEval_RestoreThread, (PyThreadState *t)) \
     F(PyThreadState *, PyEval_SaveThread, (void)) \
@@ -137,7 +138,8 @@ enum {
     F(void, Py_DecRef, (PyObject *o)) F(void, Py_IncRef, (PyObject *o)) \
     O(PyTypeObject, PyBytes_Type) O(PyTypeObject, PyFloat_Type) O(PyTypeObject, PyList_Type) \
     O(PyTypeObject, PyLong_Type) O(PyTypeObject, PyTuple_Type) O(PyTypeObject, PyUnicode_Type) \
-    O(PyObject *, PyExc_BufferError) O(PyObject *, PyExc_NotImplementedError) \
+    O(PyObject *, PyExc_BufferError) O(PyObject *, PyExc_KeyError) \
+    O(PyObject *, PyExc_MemoryError) O(PyObject *, PyExc_NotImplementedError) \
     O(PyObject *, PyExc_RuntimeError) O(PyObject *, PyExc_TypeError) \
     O(PyObject *, PyExc_UnicodeEncodeError) O(PyObject *, PyExc_ValueError) \
     O(PyObject, _Py_NoneStruct) O(PyObject, _Py_NotImplementedStruct)

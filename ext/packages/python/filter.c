@@ -52,40 +52,61 @@ static void filter_release(PyObject *object) {
     Py_DecRef((PyObject *)type);
 }
 
+/* The filter of an object, or NULL after raising. A class below has an __init__ of its own. */
+static struct sqlite_bloom_filter *filter_of(PyObject *self) {
+    struct sqlite_bloom_filter *filter = ((struct filter *)self)->filter;
+    if (filter == NULL)
+        PyErr_SetString(PyExc_ValueError, "sqlite_bloom.Filter: it was not made. Call"
+                                          " super().__init__(capacity) first");
+    return filter;
+}
+
+static int raise_made(struct filter *self) {
+    if (self->filter == NULL)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "sqlite_bloom.Filter: it was made before. Make another one");
+    return -1;
+}
+
 /* _new(n, p, options) */
-static PyObject *filter_new(PyObject *type, PyObject *arguments) {
+static PyObject *filter_new(PyObject *self, PyObject *arguments) {
     long long n;
     double p;
     const char *options;
-    struct sqlite_bloom_filter *made;
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    if (!PyArg_ParseTuple(arguments, "Ldz", &n, &p, &options))
+    struct sqlite_bloom_filter **made = &((struct filter *)self)->filter;
+    if (raise_made((struct filter *)self) != 0 ||
+        !PyArg_ParseTuple(arguments, "Ldz", &n, &p, &options))
         return NULL;
-    int status = sqlite_bloom_filter_new(&made, (uint64_t)n, p, options, NULL, problem);
-    if (status != SQLITE_BLOOM_OK) {
+    int status = sqlite_bloom_filter_new(made, (uint64_t)n, p, options, NULL, problem);
+    if (status == SQLITE_BLOOM_NO_MEMORY)
+        PyErr_Format(
+            PyExc_MemoryError,
+            "sqlite_bloom.Filter: there is no memory for capacity %lld. Pass a smaller one", n);
+    else if (status != SQLITE_BLOOM_OK)
         raise_problem("sqlite_bloom.Filter", status, problem);
-        return NULL;
-    }
-    return filter_made((PyTypeObject *)type, made);
+    return status == SQLITE_BLOOM_OK ? none() : NULL;
 }
 
 /* _open(bytes): reads them in place. */
-static PyObject *filter_open(PyObject *type, PyObject *bytes) {
+static PyObject *filter_open(PyObject *object, PyObject *bytes) {
     const void *data;
     size_t length;
-    struct sqlite_bloom_filter *made;
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    PyObject *self = NULL, *owner;
+    struct filter *self = (struct filter *)object;
+    PyObject *owner;
+    if (raise_made(self) != 0)
+        return NULL;
     if (read_buffer(bytes, &owner, &data, &length) == 0) {
-        int status = sqlite_bloom_filter_open(&made, data, length, NULL, problem);
-        if (status != SQLITE_BLOOM_OK)
-            raise_problem("sqlite_bloom.Filter", status, problem);
-        else if ((self = filter_made((PyTypeObject *)type, made)) != NULL)
-            ((struct filter *)self)->owner = owner;
+        int status = sqlite_bloom_filter_open(&self->filter, data, length, NULL, problem);
+        if (status == SQLITE_BLOOM_OK) {
+            self->owner = owner;
+            return none();
+        }
+        raise_problem("sqlite_bloom.Filter", status, problem);
     }
-    if (self == NULL)
-        Py_DecRef(owner);
-    return self;
+    Py_DecRef(owner);
+    return NULL;
 }
 
 void filter_take_lock(struct filter *self) {
@@ -103,24 +124,31 @@ bool filter_lock(struct filter *self) {
     return true;
 }
 
-/* Before the first change: makes the bytes its own. */
-static int filter_own(struct filter *self, const char *name) {
-    struct sqlite_bloom_filter *own;
-    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    if (self->owner == NULL || self->before != NULL)
-        return 0;
-    int status = sqlite_bloom_filter_copy(&own, self->filter, NULL, problem);
-    if (status != SQLITE_BLOOM_OK)
-        return raise_problem(name, status, problem);
+/* Takes a filter instead of the bytes of the owner, which stay as long as they are in use. */
+static void filter_leave_owner(struct filter *self, struct sqlite_bloom_filter *own) {
+    PyObject *owner = self->owner;
     if (self->uses > 0) {
         self->before = self->filter;
     } else {
-        PyObject *owner = self->owner;
         sqlite_bloom_filter_close(self->filter);
         self->owner = NULL;
         Py_DecRef(owner);
     }
     self->filter = own;
+}
+
+/* Before the first change: makes the bytes its own. */
+static int filter_own(struct filter *self, const char *name) {
+    struct sqlite_bloom_filter *own;
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    if (self->filter != NULL && (self->owner == NULL || self->before != NULL))
+        return 0;
+    if (filter_of((PyObject *)self) == NULL)
+        return -1;
+    int status = sqlite_bloom_filter_copy(&own, self->filter, NULL, problem);
+    if (status != SQLITE_BLOOM_OK)
+        return raise_problem(name, status, problem);
+    filter_leave_owner(self, own);
     return 0;
 }
 
@@ -129,15 +157,17 @@ static int filter_contains(PyObject *self, PyObject *object) {
     int found = key_of(object, &key, "sqlite_bloom.Filter", 0);
     if (found <= 0)
         return found;
-    found = sqlite_bloom_filter_check(((struct filter *)self)->filter, key);
-    if (found == SQLITE_BLOOM_NO_MEMORY)
+    const struct sqlite_bloom_filter *filter = filter_of(self);
+    found = filter != NULL ? sqlite_bloom_filter_check(filter, key) : -1;
+    if (found == SQLITE_BLOOM_NO_MEMORY && filter != NULL)
         return raise_problem("", found, "");
     return found == SQLITE_BLOOM_NO_KEY ? 0 : found;
 }
 
+typedef int change_function(struct sqlite_bloom_filter *, struct sqlite_bloom_key, char *);
+
 static PyObject *filter_change(PyObject *object, PyObject *added, const char *name,
-                               int change(struct sqlite_bloom_filter *, struct sqlite_bloom_key,
-                                          char *)) {
+                               change_function *change) {
     struct filter *self = (struct filter *)object;
     struct sqlite_bloom_key key;
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
@@ -163,6 +193,21 @@ static PyObject *filter_discard(PyObject *self, PyObject *key) {
     return filter_change(self, key, "sqlite_bloom.Filter.discard", sqlite_bloom_filter_remove);
 }
 
+/* Of a layout that removes nothing, that is the error. */
+static PyObject *filter_remove(PyObject *self, PyObject *key) {
+    struct sqlite_bloom_description is;
+    const struct sqlite_bloom_filter *filter = filter_of(self);
+    if (filter == NULL)
+        return NULL;
+    sqlite_bloom_filter_describe(filter, &is);
+    int found = strcmp(is.layout, "counting") == 0 ? filter_contains(self, key) : 1;
+    if (found == 0)
+        PyErr_SetObject(PyExc_KeyError, key);
+    return found > 0
+               ? filter_change(self, key, "sqlite_bloom.Filter.remove", sqlite_bloom_filter_remove)
+               : NULL;
+}
+
 static const void *bytes_of(PyObject *self, size_t *length) {
     return sqlite_bloom_filter_bytes(((struct filter *)self)->filter, length);
 }
@@ -171,6 +216,8 @@ static const void *bytes_of(PyObject *self, size_t *length) {
 static int filter_get_buffer(PyObject *self, Py_buffer *view, int flags) {
     size_t length;
     view->obj = NULL;
+    if (filter_of(self) == NULL)
+        return -1;
     if (flags & PyBUF_WRITABLE) {
         PyErr_SetString(PyExc_BufferError,
                         "sqlite_bloom.Filter: its bytes can only be read. Change it with add");
@@ -208,61 +255,138 @@ static PyObject *filter_compare(PyObject *self, PyObject *other, int operation) 
         Py_IncRef(Py_NotImplemented);
         return Py_NotImplemented;
     }
+    if (filter_of(self) == NULL || filter_of(other) == NULL)
+        return NULL;
     const void *bytes = bytes_of(self, &length), *others = bytes_of(other, &length_of_other);
     bool equal = length == length_of_other && memcmp(bytes, others, length) == 0;
     return PyBool_FromLong(equal == (operation == Py_EQ));
 }
 
-/* The union, or the intersection, of two filters, or a copy of one. */
-static PyObject *filter_merged(PyObject *self, PyObject *other,
-                               int merge(struct sqlite_bloom_filter **,
-                                         const struct sqlite_bloom_filter *const *, size_t,
-                                         const struct sqlite_bloom_memory *, char *)) {
-    struct sqlite_bloom_filter *made;
+typedef int merge_function(struct sqlite_bloom_filter **, const struct sqlite_bloom_filter *const *,
+                           size_t, const struct sqlite_bloom_memory *, char *);
+
+/* The union, or the intersection, of two filters, or a copy of one. Returns Py_NotImplemented for
+ * what is not a filter, because Python asks for set() | filter, too. */
+static PyObject *filter_merged(PyObject *self, PyObject *other, merge_function *merge,
+                               struct sqlite_bloom_filter **made) {
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    if (!is_filter(self) || !is_filter(other)) { /* Python asks for set() | filter, too */
-        Py_IncRef(Py_NotImplemented);
+    if (!is_filter(self) || !is_filter(other))
         return Py_NotImplemented;
-    }
-    const struct sqlite_bloom_filter *filters[] = {((struct filter *)self)->filter,
-                                                   ((struct filter *)other)->filter};
-    int status = merge != NULL ? merge(&made, filters, 2, NULL, problem)
-                               : sqlite_bloom_filter_copy(&made, filters[0], NULL, problem);
-    if (status != SQLITE_BLOOM_OK) {
-        raise_problem("sqlite_bloom.Filter", status, problem);
+    const struct sqlite_bloom_filter *filters[] = {filter_of(self), filter_of(other)};
+    if (filters[0] == NULL || filters[1] == NULL)
         return NULL;
+    int status = merge != NULL ? merge(made, filters, 2, NULL, problem)
+                               : sqlite_bloom_filter_copy(made, filters[0], NULL, problem);
+    if (status != SQLITE_BLOOM_OK)
+        raise_problem("sqlite_bloom.Filter", status, problem);
+    return status == SQLITE_BLOOM_OK ? self : NULL;
+}
+
+static PyObject *filter_another(PyObject *self, PyObject *other, merge_function *merge) {
+    struct sqlite_bloom_filter *made;
+    PyObject *result = filter_merged(self, other, merge, &made);
+    if (result == self)
+        return filter_made(Py_TYPE(self), made);
+    Py_IncRef(result);
+    return result;
+}
+
+/* f |= g and f &= g. What is in use keeps its place, so it must keep its length, too. */
+static PyObject *filter_merge_in(PyObject *object, PyObject *other, merge_function *merge) {
+    struct filter *self = (struct filter *)object;
+    struct sqlite_bloom_filter *made;
+    size_t length, needed;
+    bool locked = filter_lock(self);
+    PyObject *result = filter_merged(object, other, merge, &made);
+    if (result == object) {
+        void *bytes = (void *)(uintptr_t)sqlite_bloom_filter_bytes(self->filter, &length);
+        const void *merged = sqlite_bloom_filter_bytes(made, &needed);
+        if (self->owner != NULL && self->before == NULL) {
+            filter_leave_owner(self, made);
+        } else if (self->uses == 0) {
+            sqlite_bloom_filter_close(self->filter);
+            self->filter = made;
+        } else {
+            if (length == needed)
+                memcpy(bytes, merged, length);
+            else
+                PyErr_SetString(PyExc_BufferError, "sqlite_bloom.Filter: its bytes are in use and"
+                                                   " cannot change their length. Write f = f | g");
+            result = length == needed ? object : NULL;
+            sqlite_bloom_filter_close(made);
+        }
     }
-    return filter_made(Py_TYPE(self), made);
+    if (locked)
+        PyThread_release_lock(self->lock);
+    Py_IncRef(result);
+    return result;
 }
 
 static PyObject *filter_union(PyObject *self, PyObject *other) {
-    return filter_merged(self, other, sqlite_bloom_filter_union);
+    return filter_another(self, other, sqlite_bloom_filter_union);
 }
 
 static PyObject *filter_intersection(PyObject *self, PyObject *other) {
-    return filter_merged(self, other, sqlite_bloom_filter_intersect);
+    return filter_another(self, other, sqlite_bloom_filter_intersect);
+}
+
+static PyObject *filter_unite(PyObject *self, PyObject *other) {
+    return filter_merge_in(self, other, sqlite_bloom_filter_union);
+}
+
+static PyObject *filter_intersect(PyObject *self, PyObject *other) {
+    return filter_merge_in(self, other, sqlite_bloom_filter_intersect);
 }
 
 static PyObject *filter_copy(PyObject *self, PyObject *nothing) {
     (void)nothing;
-    return filter_merged(self, self, NULL);
+    return filter_another(self, self, NULL);
 }
 
-/* _describe(): layout, key rule, whether salted, n, p */
+/* _describe(): layout, key rule, whether salted, capacity, fpr */
 static PyObject *filter_describe(PyObject *self, PyObject *nothing) {
     struct sqlite_bloom_description is;
     (void)nothing;
+    if (filter_of(self) == NULL)
+        return NULL;
     sqlite_bloom_filter_describe(((struct filter *)self)->filter, &is);
-    return Py_BuildValue("ssiKd", is.layout, is.key_rule, is.salted, (unsigned long long)is.n,
-                         is.p);
+    return Py_BuildValue("ssiKd", is.layout, is.key_rule, is.salted,
+                         (unsigned long long)is.capacity, is.fpr);
 }
 
-/* _estimate(): the number of keys */
+/* _estimate(): the number of keys, and the rate of now */
 static PyObject *filter_estimate(PyObject *self, PyObject *nothing) {
     struct sqlite_bloom_estimate is;
     (void)nothing;
+    if (filter_of(self) == NULL)
+        return NULL;
     sqlite_bloom_filter_estimate(((struct filter *)self)->filter, &is);
-    return Py_BuildValue("d", is.count);
+    return Py_BuildValue("dd", is.count, is.rate);
+}
+
+/* _count(key): how often it was added, or None for NaN and NA. */
+static PyObject *filter_count(PyObject *self, PyObject *object) {
+    struct sqlite_bloom_key key;
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    int times = key_of(object, &key, "sqlite_bloom.Filter.count", 0);
+    if (times < 0 || filter_of(self) == NULL)
+        return NULL;
+    if (times == 0)
+        return none();
+    times = sqlite_bloom_filter_count(((struct filter *)self)->filter, key, problem);
+    if (times >= 0 || times == SQLITE_BLOOM_NO_KEY) /* what its key rule has no key for is not in */
+        return Py_BuildValue("i", times > 0 ? times : 0);
+    raise_problem("sqlite_bloom.Filter.count", times, problem);
+    return NULL;
+}
+
+static PyObject *filter_size(PyObject *object, PyObject *nothing) {
+    size_t length = 0;
+    const struct filter *self = (const struct filter *)object;
+    (void)nothing;
+    if (self->filter != NULL && self->owner == NULL)
+        sqlite_bloom_filter_bytes(self->filter, &length);
+    return Py_BuildValue("n", (Py_ssize_t)(sizeof *self + length));
 }
 
 /* _update(source, kind, mask, name, progress): the number of keys */
@@ -277,7 +401,10 @@ static PyObject *filter_update(PyObject *object, PyObject *arguments) {
         (self->turn == NULL && (self->turn = PyThread_allocate_lock()) == NULL))
         return PyErr_NoMemory();
     work.filter = self->filter;
-    return read_source(&work) == 0 ? Py_BuildValue("K", (unsigned long long)work.done) : NULL;
+    self->uses++;
+    int result = read_source(&work);
+    self->uses--;
+    return result == 0 ? Py_BuildValue("K", (unsigned long long)work.done) : NULL;
 }
 
 /* _build(source, kind, mask, name, progress, p, options): None if there is no key */
@@ -311,8 +438,8 @@ static PyObject *filter_check(PyObject *object, PyObject *arguments) {
     struct work work = {.filter = self->filter, .progress = Py_None};
     struct sqlite_bloom_description description;
     Py_ssize_t length;
-    if (!PyArg_ParseTuple(arguments, "OzOsn", &work.source, &work.kind, &work.mask, &work.name,
-                          &length))
+    if (filter_of(object) == NULL || !PyArg_ParseTuple(arguments, "OzOsn", &work.source, &work.kind,
+                                                       &work.mask, &work.name, &length))
         return NULL;
     PyObject *answers = PyBytes_FromStringAndSize(NULL, length);
     if (answers == NULL)
@@ -352,14 +479,19 @@ static PyMethodDef methods[] = {
      "add(key): adds a key: a str, bytes, int or float. None and NaN are not keys."},
     {"discard", filter_discard, METH_O,
      "discard(key): removes a key once, if it is in a filter of layout counting."},
+    {"remove", filter_remove, METH_O,
+     "remove(key): removes a key once from a filter of layout counting. Raises KeyError if it is"
+     " certainly not in."},
     {"copy", filter_copy, METH_NOARGS, "copy(): a filter of its own with the same keys."},
-    {"_new", filter_new, METH_VARARGS | METH_CLASS, ""},
-    {"_open", filter_open, METH_O | METH_CLASS, ""},
+    {"__sizeof__", filter_size, METH_NOARGS, ""},
+    {"_new", filter_new, METH_VARARGS, ""},
+    {"_open", filter_open, METH_O, ""},
     {"_build", filter_build, METH_VARARGS | METH_CLASS, ""},
     {"_update", filter_update, METH_VARARGS, ""},
     {"_check", filter_check, METH_VARARGS, ""},
     {"_describe", filter_describe, METH_NOARGS, ""},
     {"_estimate", filter_estimate, METH_NOARGS, ""},
+    {"_count", filter_count, METH_O, ""},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)(uintptr_t)filter_release},
@@ -368,13 +500,14 @@ static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)(uintptr_t)filter_release}
                               {Py_sq_contains, (void *)(uintptr_t)filter_contains},
                               {Py_nb_or, (void *)(uintptr_t)filter_union},
                               {Py_nb_and, (void *)(uintptr_t)filter_intersection},
+                              {Py_nb_inplace_or, (void *)(uintptr_t)filter_unite},
+                              {Py_nb_inplace_and, (void *)(uintptr_t)filter_intersect},
                               {Py_bf_getbuffer, (void *)(uintptr_t)filter_get_buffer},
                               {Py_bf_releasebuffer, (void *)(uintptr_t)filter_release_buffer},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    "sqlite_bloom._filter.Filter", sizeof(struct filter), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+static PyType_Spec spec = {"sqlite_bloom._filter.Filter", sizeof(struct filter), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
 static int fill_module(PyObject *module) {
     PyObject *type = PyType_FromSpec(&spec);

@@ -4,7 +4,8 @@
 build/packages/web/module holds SQLite with bloom as an ES module; build/packages/web/index.html is
 the page with all that it needs in one file, so that it opens from a disk as from a server.
 
-Needs emscripten (Debian's emcc) and SQLite's amalgamation (sqlite_source.py).
+Needs emscripten (Debian's emcc), SQLite's amalgamation (sqlite_source.py), and npm for the style
+sheet of others on which the page's own is built.
 """
 
 import base64
@@ -104,6 +105,21 @@ def packed(data):
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
 
 
+# A small style sheet for plain HTML. The page has its licence.
+STYLE_SHEET = "simpledotcss@2.3.7"
+
+
+def style():
+    """The style sheet of others, and then what the page adds to it."""
+    folder = WORK / STYLE_SHEET
+    package = folder / "node_modules" / STYLE_SHEET.split("@")[0]
+    if not package.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["npm", "install", "--silent", "--prefix", folder, STYLE_SHEET], check=True)
+    licence, theirs = ((package / name).read_text() for name in ("LICENSE", "simple.min.css"))
+    return f"/* {STYLE_SHEET}\n{licence}*/\n{theirs}\n{(SOURCES / 'page/style.css').read_text()}"
+
+
 def script(text):
     """JavaScript inside a page: nothing in it may end the element."""
     return text.replace("</script", "<\\/script")
@@ -133,7 +149,7 @@ def page():
     module = {path.name: path.read_text() for path in MODULE.glob("*.mjs")}
     common = module["sqlite-bloom-common.mjs"]
     parts = {
-        "STYLE": (SOURCES / "page/style.css").read_text(),
+        "STYLE": style(),
         "RECIPES": script(json.dumps(recipes)),
         "FILES": script(json.dumps(data)),
         "WASM": packed((MODULE / "sqlite-bloom.wasm").read_bytes()),

@@ -17,22 +17,18 @@ import tempfile
 from ._tables import add_all
 
 try:
-    from ._filters import Filter, check
-
-    build = Filter.build
+    from ._filters import Filter
 except NotImplementedError as _error:
     _REASON = str(_error)
 
-    def check(*_, **__):
-        raise NotImplementedError(_REASON)
-
     class Filter:
-        __new__ = build = check
+        def __new__(*_, **__):
+            raise NotImplementedError(_REASON)
 
-    build = check
+        build = __new__
 
 __version__ = "1.1.0"
-__all__ = ["Filter", "add_all", "build", "check", "load", "loadable_path"]
+__all__ = ["Filter", "add_all", "load", "loadable_path"]
 
 _LIBRARY = {"win32": "bloom.dll", "cygwin": "bloom.dll", "darwin": "bloom.dylib"}.get(
     sys.platform, "bloom.so"

@@ -4,6 +4,7 @@ C reads a column as a list, a tuple or an iterator of objects, as a buffer of nu
 for their type, or as a stream of Arrow's C interface.
 """
 
+import copyreg
 import operator
 import sys
 
@@ -16,7 +17,7 @@ try:
     from . import _filter
 except ImportError as error:
     raise NotImplementedError(
-        "sqlite_bloom.Filter, build and check need a wheel and CPython 3.10 or later with a GIL,"
+        "sqlite_bloom.Filter needs a wheel and CPython 3.10 or later with a GIL,"
         f" but {str(error).strip()}. Make and check filters in SQL here: load and add_all work"
     ) from error
 
@@ -114,27 +115,31 @@ _CALLED = {
                      "initial_capacity"), "capacity"),
     **dict.fromkeys(("p", "rate", "error", "error_rate", "false_positive_rate",
                      "false_positive_probability"), "fpr"),
-    **{name: f"options='{name}=...'" for name in ("layout", "key", "salt")},
+    "options": "layout=, key= or salt=",
+}
+# What other modules have, and what to write here.
+_ELSEWHERE = {
+    "save": "open(path, 'wb').write(f)", "load": "Filter(open(path, 'rb').read())",
+    "clear": "f = Filter(capacity, fpr)", "approx_items": "f.count()", "error_rate": "f.fpr",
 }
 
 
-def _refuse(unknown, name, arguments):
+def _parameters(name, arguments, unknown, fpr, options):
+    """The rate and the options, in the words of SQL."""
     for word in unknown:
         advice = f"Write {_CALLED[word]}" if word in _CALLED else f"The arguments are {arguments}"
         raise TypeError(f"{name}: there is no argument {word}. {advice}")
-
-
-def _rate(fpr, name):
-    """None is for a layout without false positives."""
+    if isinstance(options["salt"], (bytes, bytearray)):
+        options["salt"] = options["salt"].hex()
+    for option, value in options.items():
+        if not isinstance(value, (str, type(None))):
+            raise TypeError(f"{name}: {option} is {value!r:.60}. Pass text")
     if fpr is not None and not isinstance(fpr, (int, float)):
         raise TypeError(f"{name}: fpr is {fpr!r:.60}. Pass a number, for example 0.01")
-    return fpr or 0.0
-
-
-def _options(options, name):
-    if not isinstance(options, (str, type(None))):
-        raise TypeError(f"{name}: options is {options!r:.60}. Pass text, for example 'key=url'")
-    return options
+    if fpr is None:
+        fpr = 0 if options["layout"] == "bitmap" else 0.0001 if options["key"] else 0.01
+    return fpr, ", ".join(f"{option}='{value}'" for option, value in options.items()
+                          if value is not None) or None
 
 
 def _is_buffer(value):
@@ -148,24 +153,29 @@ def _is_buffer(value):
 class Filter(_filter.Filter):
     """A filter in memory, with the bytes that it has in SQL.
 
-    Filter(capacity, fpr=0.01, options=None): an empty one for a number of keys. fpr: the rate of
-    false positives, or None for a layout without any. options: those of bloom_new in SQL.
+    Filter(capacity, fpr=None, *, layout=None, key=None, salt=None): an empty one for a number of
+    keys. fpr: the rate of false positives: 0.01, or with a key rule 0.0001. layout: 'blocked' (the
+    default), 'counting' or another one of SQL. key: 'url', or another key rule. salt: 16 bytes, or
+    their 32 hexadecimal digits.
     Filter(b): of the bytes of a filter, or of another buffer, such as mmap. They are read in place,
     and copied before the first change.
 
-    It has the methods of a set where they mean the same: in, add, update, remove, discard, copy, |
-    and &. It is stored where bytes are: execute("INSERT INTO filters VALUES (?)", [f]), bytes(f),
-    file.write(f), pickle.
+    It has the methods of a set where they mean the same: in, add, update, remove, discard, copy,
+    union, intersection, |, &, |= and &=. It is stored where bytes are: execute("INSERT INTO filters
+    VALUES (?)", [f]), bytes(f), file.write(f), pickle.
 
     A key is a str, bytes, int (64 bits), float, or what has __index__, which is an int. None, NaN
     and NA of pandas are not keys: adding them changes nothing, and they are never in.
     """
 
     __slots__ = ("__weakref__",)
+    __module__ = "sqlite_bloom"
 
-    def __new__(cls, capacity=None, fpr=0.01, options=None, **unknown):
+    def __init__(self, capacity=None, fpr=None, *, layout=None, key=None, salt=None, **unknown):
         name = "sqlite_bloom.Filter"
-        _refuse(unknown, name, "capacity, fpr and options")
+        options = {"layout": layout, "key": key, "salt": salt}
+        parameters = _parameters(
+            name, "capacity, fpr, layout, key and salt", unknown, fpr, options)
         try:
             n = operator.index(capacity)
         except TypeError:
@@ -173,39 +183,42 @@ class Filter(_filter.Filter):
         if n is not None:
             if not 0 <= n <= 2**40:
                 raise ValueError(f"{name}: capacity is {n}. Pass a whole number from 0 to {2**40}")
-            return cls._new(n, _rate(fpr, name), _options(options, name))
+            self._new(n, *parameters)
+            return
         if not _is_buffer(capacity):
             raise TypeError(f"{name}: capacity is {capacity!r:.60}. Pass a whole number, or the"
-                            " bytes of a filter")
-        if (fpr, options) != (0.01, None):
-            raise TypeError(f"{name}: fpr and options are those of the filter that is opened."
-                            " Leave them out")
-        return cls._open(capacity)
+                            " bytes of a filter, as in Filter(open(path, 'rb').read())")
+        if (fpr, layout, key, salt) != (None,) * 4:
+            raise TypeError(f"{name}: the filter that is opened has its own fpr, layout, key and"
+                            " salt. Leave them out")
+        self._open(capacity)
 
     @classmethod
-    def build(cls, keys, capacity=None, fpr=0.01, options=None, *, progress=None,
-              **unknown):
+    def build(cls, keys, capacity=None, fpr=None, *, layout=None, key=None, salt=None,
+              progress=None, **unknown):
         """A filter of all keys, as bloom_agg makes it.
 
         keys: any iterable of keys, the lines of an open text file without their ends, an array of
         numpy, or a column of pandas, polars or another library with Arrow's C interface. It is run
         through once. capacity: how many keys it is made for; without it, as many as there are,
-        which takes 8 to 32 bytes of memory for each until the filter is made. fpr and options:
-        those of Filter, and the layout may also be 'fuse'. progress: called with the number of keys
-        so far, after every 100,000 and at the end; what it raises stops the build.
+        which takes 8 to 32 bytes of memory for each until the filter is made. fpr, layout, key and
+        salt: those of Filter, and the layout may also be 'fuse'. progress: called with the number
+        of keys so far, after every 100,000 and at the end; what it raises stops the build.
 
         Raises what keys and progress raise, TypeError or ValueError for a key that SQLite cannot
         have, and ValueError when there is no key at all (a download that failed, lines that were
         all skipped: a filter of nothing lets everything pass; Filter(capacity) makes one where it
         is meant).
         """
-        name = "sqlite_bloom.build"
-        _refuse(unknown, name, "keys, capacity, fpr, options and progress")
-        rate, options = _rate(fpr, name), _options(options, name)
+        name = "sqlite_bloom.Filter.build"
+        options = {"layout": layout, "key": key, "salt": salt}
+        parameters = _parameters(name, "keys, capacity, fpr, layout, key, salt and progress",
+                                 unknown, fpr, options)
         if capacity is None:
-            made = _read(cls._build, keys, name, progress, rate, options)
+            made = _read(cls._build, keys, name, progress, *parameters)
         else:
-            made = cls(capacity, fpr, options)
+            made = cls.__new__(cls)
+            Filter.__init__(made, capacity, fpr, layout=layout, key=key, salt=salt)
             made = made if _read(made._update, keys, name, progress) else None
         if made is None:
             raise ValueError(
@@ -220,25 +233,23 @@ class Filter(_filter.Filter):
         for keys in columns:
             _read(self._update, keys, "sqlite_bloom.Filter.update", progress)
 
-    def remove(self, key):
-        """Removes a key once. Raises KeyError if it is certainly not in, and ValueError for every
-        layout but counting.
-        """
-        if key not in self and self.layout == "counting":
-            raise KeyError(key)
-        self.discard(key)
+    def union(self, other):
+        return self | other
+
+    def intersection(self, other):
+        return self & other
 
     def check(self, column):
         """Whether the filter has each value of a column: a column of the same kind, of booleans.
 
         column: one of those that build takes. None, NaN and NA stay missing, and so is text that is
-        not a URL for a filter with key=url.
+        not a URL for a filter with key='url'.
 
         The answers are a Series of pandas of type boolean with the same index and name (for an
         Index and an array, an array), a Series of polars, an Array or ChunkedArray of pyarrow, an
         array of numpy (a masked one if a value is missing), or a list of True, False and None.
         """
-        name = "sqlite_bloom.check"
+        name = "sqlite_bloom.Filter.check"
         column = _columns.checked(column, name, "column")
         column = column if hasattr(column, "__len__") else list(column)
         return _answered(column, _read(self._check, column, name, len(column), what="column"))
@@ -263,20 +274,37 @@ class Filter(_filter.Filter):
         return self._describe()[4] or None
 
     @property
-    def count(self):
-        """The number of different keys, estimated from its bits, or None if all are set."""
-        count = self._estimate()
+    def fpr_now(self):
+        """The rate to expect now, by its bits."""
+        return self._estimate()[1]
+
+    def count(self, key=None):
+        """The number of different keys, estimated from its bits, or None if all are set. With a
+        key, how often it was added to a filter of layout counting, from 0 to 15.
+        """
+        if key is not None:
+            return self._count(key)
+        count = self._estimate()[0]
         return None if count == float("inf") else round(count)
 
     def __len__(self):
-        raise TypeError("sqlite_bloom.Filter: a filter does not know how many keys it has. Its"
-                        " count is an estimate, and len(bytes(f)) is its size")
+        raise TypeError("sqlite_bloom.Filter: a filter does not know how many keys it has."
+                        " f.count() is an estimate, and len(bytes(f)) is its size")
 
     def __bool__(self):
-        return self._estimate() != 0
+        return self._estimate()[0] != 0
+
+    def __getattr__(self, name):
+        meant = f". Write {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        raise AttributeError(f"sqlite_bloom.Filter: there is no attribute {name}{meant}")
 
     def __reduce__(self):
-        return type(self), (bytes(self),), getattr(self, "__dict__", None)
+        return copyreg.__newobj__, (type(self),), (bytes(self), getattr(self, "__dict__", {}))
+
+    def __setstate__(self, state):
+        self._open(state[0])
+        for name, value in state[1].items():
+            setattr(self, name, value)
 
     def __repr__(self):
         layout, key, is_salted, capacity, fpr = self._describe()
@@ -284,11 +312,3 @@ class Filter(_filter.Filter):
                 + f" key={key}" * (key is not None) + " salted" * is_salted
                 + f" capacity={capacity}" * (capacity > 0) + f" fpr={fpr:g}" * (fpr > 0)
                 + f" {memoryview(self).nbytes} bytes>")
-
-
-def check(filter, column):
-    """Whether a filter, or its bytes, has each value of a column. See Filter.check."""
-    if not _is_buffer(filter):
-        raise TypeError(f"sqlite_bloom.check: filter is a {type(filter).__qualname__}. Pass a"
-                        " filter or its bytes first, then the column")
-    return (filter if isinstance(filter, Filter) else Filter(filter)).check(column)

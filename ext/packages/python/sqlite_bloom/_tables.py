@@ -107,10 +107,11 @@ def add_all(connection, table, keys, *, progress=None):
     """Adds all keys to a filter table, and returns how many there were.
 
     connection: of sqlite3, apsw or the like, which has loaded the extension. table: its name. keys
-    and progress: as those of build.
+    and progress: as those of Filter.build.
 
     An error leaves the table as it was. If no transaction is open, all keys are committed at the
-    end. Raises what build raises. No key at all is no error, and adds nothing.
+    end. Raises what the module of the connection raises, and what Filter.build does for its keys,
+    except that no key at all adds nothing.
     """
     name = "sqlite_bloom.add_all"
     if not isinstance(table, str):
@@ -125,7 +126,7 @@ def add_all(connection, table, keys, *, progress=None):
     except Exception as error:
         for problem, advice in _NO_FILTER_TABLE.items():
             if problem in str(error):
-                raise ValueError(f"{name}: {error}. {advice.format(quoted)}") from error
+                raise type(error)(f"{name}: {error}. {advice.format(quoted)}") from error
         raise
     keys = iter(_columns.objects(_columns.checked(keys, name)))
     cursor.execute("SAVEPOINT sqlite_bloom_add_all")

@@ -21,7 +21,7 @@ const KEYS_HINT = '. If its lines are the keys, choose "keys as they are"';
 let list;
 let refused; // the source that could not be read last
 let loading; // the work on the next one
-let asked = { urls: [] };
+let asked; // what somebody has asked last: { urls }
 
 const baseName = (name) => name.split("/").at(-1);
 const startsWith = (bytes, magic) => magic.every((byte, i) => bytes[i] === byte);
@@ -75,7 +75,7 @@ async function loadList(source) {
   if (mine === loading) {
     loading = undefined;
     await showList();
-    await askAll(asked.urls);
+    if (asked !== undefined) await askAll(asked.urls);
   }
   work.end();
 }
@@ -182,11 +182,12 @@ async function showList() {
   const { name, isFilter, info, filter, unused } = list;
   const size = `a filter of ${shownBytes(filter.length)}`;
   const several = list.rule === undefined ? "" : ", and more for a URL, which has several keys";
-  const rate = info.p > 0 ? `. False positives: ${falsePositives(info.p)}${several}` : "";
+  const rate = info.fpr > 0 ? `. False positives: ${falsePositives(info.fpr)}${several}` : "";
   element("list-figures").textContent = isFilter
-    ? `${name}: ${size}, of layout ${info.layout}, made for ${counted(info.n ?? 0, "key")}${rate}.`
+    ? `${name}: ${size}, of layout ${info.layout}, made for ` +
+      `${counted(info.capacity ?? 0, "key")}${rate}.`
     : `${name === DEFAULT_LIST ? "URLhaus, malicious hosts and pages" : name}: ` +
-      `${counted(info.n, "key")} in ${size}${rate}.`;
+      `${counted(info.capacity, "key")} in ${size}${rate}.`;
   element("rate-wanted").value = String(list.rate);
   element("rule").value = list.rule ?? "";
   for (const id of ["rate-wanted", "rule"]) element(id).disabled = isFilter;
@@ -503,8 +504,9 @@ function listSql(isWhole) {
     ? `INSERT INTO filters VALUES (${short}, ${file});`
     : `INSERT INTO filters\n  SELECT ${short}, ${readKeys}`;
   const most = isWhole ? MOST_COPIED : MOST_SEEN;
-  const urls = asked.urls.length > 0 ? asked.urls.slice(0, most) : ["https://example.org/"];
-  const more = asked.urls.length - urls.length;
+  const all = asked?.urls.length > 0 ? asked.urls : ["https://example.org/"];
+  const urls = all.slice(0, most);
+  const more = all.length - urls.length;
   const note = `  -- and ${grouped(more)} more${isWhole ? "" : ", which are copied, too"}`;
   const written = isWhole ? urls : urls.map((url) => shortened(url));
   return `${hint}.load ./bloom

@@ -10,7 +10,7 @@ async function start() {
     await startAsking();
     element("list-options").inert = false;
     const tools = await openDatabase();
-    [[element("version").textContent]] = await rowsOf(tools, "SELECT bloom_version()");
+    [[element("version").textContent]] = await rowsOf(tools, "SELECT bloom_build()");
     await startPicture(tools);
     await startChoosing(tools);
     element("choose").inert = false;

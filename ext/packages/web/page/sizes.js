@@ -1,6 +1,7 @@
 // A size is chosen, by number or by slider, and can be shared as an address.
 
-const LAYOUTS = "blocked fuse counting classic parquet spark2 go dcso redisbloom".split(" ");
+const LAYOUTS =
+  "blocked fuse counting classic parquet spark2 bits-and-blooms dcso redisbloom".split(" ");
 const MOST_KEYS = 2 ** 40;
 const SMALLEST_RATE = 1e-9;
 const WITH_KEY_RULE = ["blocked", "counting", "fuse"];
