@@ -163,7 +163,8 @@ format:
 	git ls-files '*.c' '*.h' | grep -v -e _tables.h -e _sizes.h | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) bloom.so bloom.dylib $(FILTER_LIBRARY) ext/packages/npm/bloom.*
+	rm -rf $(BUILD) bloom.so bloom.dylib $(FILTER_LIBRARY) ext/packages/npm/bloom.* \
+	    ext/packages/npm/filter.node
 
 .PHONY: all objects install uninstall demo help format clean
 

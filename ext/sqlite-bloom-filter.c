@@ -359,6 +359,8 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
 #endif
 static_assert(BLOOM_CHECKED_TOGETHER <= 256, "the number of a key is a byte");
 
+enum { NOT_A_KEY = 2 }; /* the answer where a single check returns NO_KEY */
+
 /* At most BLOOM_CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
@@ -366,18 +368,21 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     /* A hashing may write more words than decide: the next key's go over them. */
     uint64_t words[BLOOM_CHECKED_TOGETHER * BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t unknown[BLOOM_CHECKED_TOGETHER]; /* keys that have no words */
+    uint8_t answer[BLOOM_CHECKED_TOGETHER];  /* to each of these */
     const size_t width = filter->shape.layout->hash_words;
     const bool plain = filter->plain_check != NULL;
     uint64_t *to = words;
     size_t unknowns = 0;
     int64_t in = 0;
+    enum bloom_key_kind kind;
     for (size_t i = 0; i < count; i++, to += width) {
         if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
             bloom_murmur3_integer(keys[i].value.integer, to);
         } else if (plain && is_of_bytes(&keys[i])) {
             bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, to);
-        } else if (words_of_key(&filter->shape, &keys[i], to) != BLOOM_KEY) {
+        } else if ((kind = words_of_key(&filter->shape, &keys[i], to)) != BLOOM_KEY) {
             memset(to, 0, width * sizeof *to);
+            answer[unknowns] = kind == BLOOM_KEY_FOREIGN ? 0 : NOT_A_KEY;
             unknown[unknowns++] = (uint8_t)i;
         }
     }
@@ -386,6 +391,8 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
         found[unknown[i]] = 0;
     for (size_t i = 0; i < count; i++)
         in += found[i];
+    for (size_t i = 0; i < unknowns; i++)
+        found[unknown[i]] = answer[i];
     return in;
 }
 
@@ -398,8 +405,8 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
             int answer = check_by_rule(filter, keys[i]);
             if (answer == SQLITE_BLOOM_NO_MEMORY)
                 return answer;
-            found[i] = answer == 1;
-            in += found[i];
+            found[i] = answer == SQLITE_BLOOM_NO_KEY ? NOT_A_KEY : (unsigned char)answer;
+            in += answer == 1;
         }
         return in;
     }
@@ -520,10 +527,21 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
     if (count == 0)
         return report_fail(report, SQLITE_BLOOM_REFUSED, "there is no filter. Pass at least one");
     for (size_t i = 0; i < count; i++)
-        if (!bloom_merge_offered(kind, filters[i]->shape.layout))
+        if (!bloom_merge_function(kind, filters[i]->shape.layout))
             return report_not_offered(report, filters[i]->shape.layout,
                                       kind == BLOOM_UNION ? "unite a" : "intersect a",
                                       filters[i]->shape.layout->advice);
+    const struct bloom_shape *shape = &filters[0]->shape;
+    if (count == 2 && bloom_shape_same(shape, &filters[1]->shape, reason)) { /* without a copy */
+        const size_t length = (size_t)bloom_filter_bytes(shape), header = bloom_header_bytes(shape);
+        uint8_t *bytes = bloom_allocate(&memory, length);
+        if (bytes != NULL) {
+            memcpy(bytes, filters[0]->bytes, header);
+            bloom_merge_function(kind, shape->layout)(bytes + header, filters[0]->payload,
+                                                      filters[1]->payload, length - header);
+        }
+        return filter_own(made, &memory, shape, bytes, report);
+    }
     size_t taken = 0;
     for (; taken < count && merged == BLOOM_BUILT; taken++)
         merged = bloom_merge_take(&merge, &filters[taken]->shape, filters[taken]->bytes, reason);

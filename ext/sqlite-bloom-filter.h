@@ -208,8 +208,10 @@ SQLITE_BLOOM_INLINE int sqlite_bloom_filter_check(const struct sqlite_bloom_filt
 }
 
 /* Checks count keys, which is faster than checking one after the other in a filter that is not in
- * the cache. Sets found[i] to 1 when key i is probably in, or else to 0. Returns the number of keys
- * that are, or NO_MEMORY; then found is undefined. keys and found may be NULL when count is 0. */
+ * the cache. Sets found[i] to 1 when key i is probably in, to 0 when it is certainly not, and to 2
+ * when it is not a key, so that a single check returns NO_KEY. Returns the number of keys that are
+ * probably in, or NO_MEMORY; then found is undefined. keys and found may be NULL when count is 0.
+ */
 int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
                                        const struct sqlite_bloom_key *keys, size_t count,
                                        unsigned char *found);

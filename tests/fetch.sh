@@ -18,7 +18,8 @@ packages build/venv3.45.1.0 apsw==3.45.1.0
 # A parser of URLs by others, and engines that block.
 packages build/exchange/python adblock==0.6.0
 if command -v npm >/dev/null; then
-    mkdir -p build/exchange/whatwg-url build/exchange/engines
+    mkdir -p build/exchange/whatwg-url build/exchange/engines build/exchange/node
+    npm install --silent --prefix build/exchange/node node-api-headers@1
     npm install --silent --prefix build/exchange/whatwg-url whatwg-url@16.0.1
     npm install --silent --prefix build/exchange/engines @ghostery/adblocker@2.18.2 \
         @gorhill/ubo-core@0.1.30

@@ -206,6 +206,9 @@ TEST_SUITES = \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
     'passes=$(BUILD)/tests/passes_test' \
+    'the class Filter of Node.js=[all] if command -v node >/dev/null; \
+        then node tests/packages/npm_filter.cjs; \
+        else echo "skipped: node is not installed"; echo "0 passed, 0 failed, 1 skipped"; fi' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py'

@@ -100,6 +100,8 @@ struct bloom_blocks {
     void (*tally)(struct bloom_tally *tally, const uint8_t *blocks, uint64_t count);
 };
 
+typedef void bloom_payload_merge(uint8_t *into, const uint8_t *a, const uint8_t *b, size_t bytes);
+
 /* A layout. A function that is NULL is not supported; the caller reports that, with the advice.
  * payload has shape->bits bits and needs no alignment. words has hash_words words for each key. */
 struct bloom_layout {
@@ -144,9 +146,8 @@ struct bloom_layout {
     enum bloom_built (*build)(struct bloom_shape *shape, uint8_t *payload,
                               const struct bloom_key_set *keys);
 
-    /* Merge bytes of one payload, or of complete blocks, into those of another of equal shape. */
-    void (*unite)(uint8_t *into, const uint8_t *from, size_t bytes);
-    void (*intersect)(uint8_t *into, const uint8_t *from, size_t bytes);
+    /* Merge bytes of two payloads, or of complete blocks, of equal shape. into may be a. */
+    bloom_payload_merge *unite, *intersect;
 
     /* Turns a payload of `bytes` bytes into the payload of a filter of the same keys with half the
      * bits, in the first half of the bytes. So two filters merge when one has 2, 4, 8, ... times

@@ -4,8 +4,9 @@
 
 #include "filter/header.h"
 
-bool bloom_merge_offered(enum bloom_merge_kind kind, const struct bloom_layout *layout) {
-    return (kind == BLOOM_UNION ? layout->unite : layout->intersect) != NULL;
+bloom_payload_merge *bloom_merge_function(enum bloom_merge_kind kind,
+                                          const struct bloom_layout *layout) {
+    return kind == BLOOM_UNION ? layout->unite : layout->intersect;
 }
 
 void bloom_merge_release(struct bloom_merge *merge) {
@@ -27,8 +28,7 @@ static bool combine(const struct bloom_merge *merge, const struct bloom_shape *i
     from += bloom_header_bytes(from_shape);
     for (uint64_t at = 0, now; at < bytes; at += now) {
         now = bytes - at < BLOOM_MERGE_STRETCH ? bytes - at : BLOOM_MERGE_STRETCH;
-        (merge->kind == BLOOM_UNION ? layout->unite : layout->intersect)(into + at, from + at,
-                                                                         (size_t)now);
+        bloom_merge_function(merge->kind, layout)(into + at, into + at, from + at, (size_t)now);
         if (!proceed(merge, now))
             return false;
     }

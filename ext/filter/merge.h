@@ -32,8 +32,9 @@ struct bloom_merge {
 #endif
 static_assert(BLOOM_MERGE_STRETCH % BLOOM_BLOCK_BYTES_MAXIMUM == 0, "a stretch of whole blocks");
 
-/* Returns true when the layout supports this kind of merge. */
-bool bloom_merge_offered(enum bloom_merge_kind kind, const struct bloom_layout *layout);
+/* Returns how the layout merges, or NULL when it does not support this kind of merge. */
+bloom_payload_merge *bloom_merge_function(enum bloom_merge_kind kind,
+                                          const struct bloom_layout *layout);
 
 /* Merges one more filter, header and payload, whose layout supports the merge. The result is
  * BLOOM_BUILD_REFUSED when its parameters differ from those of the filters before; problem lists

@@ -36,10 +36,16 @@ $(PACKAGE_TOOLS_READY): ext/packages/requirements.txt
 	    -r ext/packages/requirements.txt
 	@touch $@
 
-# npm install takes the folder as it is.
-all: ext/packages/npm/$(LIBRARY)
+# npm install takes the folder as it is. The addon finds Node's functions in the program that loads
+# it.
+all: ext/packages/npm/$(LIBRARY) ext/packages/npm/filter.node
 ext/packages/npm/$(LIBRARY): $(LIBRARY)
 	@cp $< $@
+ext/packages/npm/filter.node: ext/packages/npm/filter.c ext/packages/nodejs/node_api.h \
+    $(FILTER_LIBRARY)
+	$(call say,LINK,$@)$(COMPILE) $(LDFLAGS) $(SHARED) -fPIC -fvisibility=hidden \
+	    $(if $(findstring dylib,$(LIBRARY)),-undefined dynamic_lookup) \
+	    -Iext/packages/nodejs -o $@ $< $(FILTER_LIBRARY) -lm
 
 # What the tests of packages and hosts need of PyPI and npm besides the packages.
 DRIVERS = $(BUILD)/drivers/ready
@@ -61,8 +67,9 @@ $(PACKAGES)/python/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/cpy
 	$(PACKAGE_PYTHON) ext/packages/python/build.py
 	@touch $@
 
-$(PACKAGES)/npm/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/npm/*)
-	$(PYTHON) ext/packages/npm/build.py
+$(PACKAGES)/npm/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/npm/* \
+    ext/packages/nodejs/*)
+	$(PACKAGE_PYTHON) ext/packages/npm/build.py
 	@touch $@
 
 $(PACKAGES)/rust/built: $(AMALGAMATION) \

@@ -32,7 +32,7 @@ static bool merge_argument(sqlite3_context *context, struct sql_merge *sql,
     sql->merge.argument = sql;
     if (bloom_sql_filter(context, position, 1, &value, &filter) &&
         bloom_sql_offers(
-            context, filter.shape.layout, bloom_merge_offered(kind, filter.shape.layout),
+            context, filter.shape.layout, bloom_merge_function(kind, filter.shape.layout),
             kind == BLOOM_UNION ? "unite a" : "intersect a", filter.shape.layout->advice))
         merged = bloom_merge_take(&sql->merge, &filter.shape, filter.bytes, problem);
     if (merged == BLOOM_BUILT)

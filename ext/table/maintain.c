@@ -276,7 +276,7 @@ static int unite_chunk(struct bloom_chunks *chunks, const struct bloom_place *ch
     int code = bloom_change_open(chunks, chunk, &change);
     if (code != SQLITE_OK)
         return code;
-    shape->layout->unite(change.blocks, blocks, chunk->bytes);
+    shape->layout->unite(change.blocks, change.blocks, blocks, chunk->bytes);
     const struct bloom_estimate estimate = estimate_chunk(chunk, change.blocks);
     if (estimate.ones > head->ones) {
         const uint64_t least = head->keys + bloom_keys_fewest(shape, estimate.ones - head->ones);
@@ -294,7 +294,7 @@ static int merge_blocks(struct bloom_chunks *chunks, uint8_t *payload, const uin
     const struct bloom_layer *layer = bloom_chunks_layer(chunks, 0);
     const struct bloom_shape *shape = &layer->shape;
     const struct bloom_estimate before = shape->layout->estimate(shape, payload);
-    shape->layout->unite(payload, blocks, (size_t)bloom_payload_bytes(shape));
+    shape->layout->unite(payload, payload, blocks, (size_t)bloom_payload_bytes(shape));
     const struct bloom_estimate after = shape->layout->estimate(shape, payload);
     int code = SQLITE_OK;
     if (after.ones > before.ones && after.rate > shape->rate &&

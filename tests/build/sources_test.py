@@ -30,6 +30,8 @@ NAME_OF_A_FILE = re.compile(r"\b(?:FORMAT-)?[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql)\
 # Of RedisBloom.
 OTHERS_FILES = {"bloom.c"}
 INTERFACE = TOP / "ext/packages/sqlite"
+NODE_HEADERS = [folder for folder in (pathlib.Path("/usr/include/node"), TOP / "build/exchange"
+                "/node/node_modules/node-api-headers/include") if folder.is_dir()]
 PYTHON_HEADERS = sorted(pathlib.Path("/usr/include").glob("python3.*/Python.h"))
 # Where the number of the release stands in ext/packages, besides pages.
 NUMBERED = """amalgamation/README-filter.md amalgamation/README.md binaries/sqlpkg.json
@@ -169,8 +171,8 @@ class House(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    """ext/packages/sqlite and cpython say of SQLite and of Python's stable ABI what their own
-    headers say.
+    """ext/packages/sqlite, cpython and nodejs say of SQLite, and of the stable ABIs of Python and
+    Node, what their own headers say.
     """
 
     def setUp(self):
@@ -181,9 +183,9 @@ class Headers(unittest.TestCase):
         (self.folder / "types.c").write_text(text)
         compile_strictly(*arguments, self.folder / "types.c")
 
-    def assert_same(self, before, values, places, *folders):
+    def assert_same(self, before, values, places, *folders, least=20):
         """Values, and where a member of a struct is, in the headers of both folders."""
-        self.assertGreater(min(len(values), len(places)), 20)
+        self.assertGreater(min(len(values), len(places)), least)
         lines = [f'printf("{name} %lld\\n", (long long){name});' for name in values]
         lines += [f'printf("{struct} {name} %zu\\n", offsetof({struct}, {name}));'
                   for struct, name in places]
@@ -253,6 +255,23 @@ SQLITE_BLOOM_PYTHON(F, O)
             [*values, *(f"sizeof({struct})" for struct in dict(places))],
             [*places, ("PyModuleDef_Base", "m_init"), ("PyObject", "ob_type")],
             PYTHON_HEADERS[0].parent, folder)
+
+
+    @unittest.skipUnless(NODE_HEADERS, "skipped: node-api-headers is not there: make fetch")
+    def test_of_node(self):
+        folder = TOP / "ext/packages/nodejs"
+        text = (folder / "node_api.h").read_text()
+        table = re.search(r"#define SQLITE_BLOOM_NODE\(F\).*?\n/\*", text, re.S)[0].rstrip("/*")
+        before = "#define NAPI_VERSION 8\n#include <node_api.h>\n"
+        members = re.search(r"typedef struct \{(.*?)\}", text, re.S)[1]
+        values = re.findall(r"\bnapi_\w+(?=[ },]| = \d)", " ".join(re.findall(
+            r"enum \{(.*?\})", text, re.S)))
+        for own in NODE_HEADERS:
+            self.compiles(f"{before}{table}\n#define F(name, parameters) napi_status name"
+                          " parameters;\nSQLITE_BLOOM_NODE(F)\n", "-isystem", own)
+            self.assert_same(before, [*values, "NAPI_AUTO_LENGTH"], [
+                ("napi_property_descriptor", name) for name in re.findall(r"(\w+)[,;]", members)
+            ], own, folder, least=4)
 
 
 class NewLayout(unittest.TestCase):

@@ -109,7 +109,7 @@ static void union_adds_counters(void) {
             into[a * 16 + b] = (uint8_t)(a << 4 | b);
             from[a * 16 + b] = (uint8_t)(b << 4 | (FULL - a));
         }
-    bloom_layout_counting.unite(into, from, sizeof into);
+    bloom_layout_counting.unite(into, into, from, sizeof into);
     for (unsigned a = 0; a <= FULL; a++)
         for (unsigned b = 0; b <= FULL; b++) {
             const unsigned high = a + b > FULL ? FULL : a + b,

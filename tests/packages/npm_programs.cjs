@@ -28,9 +28,9 @@ function mix(names) {
     new Worker(__filename, { workerData: names }).on("error", (error) => { throw error; });
 }
 
-// Keys of every kind by build and addAll, against one INSERT a key.
+// Keys of every kind by addAll and in a Filter, against one INSERT a key.
 function feed(name) {
-  const { addAll, build } = sqliteBloom;
+  const { Filter, addAll } = sqliteBloom;
   const database = open(name);
   const value = (sql, ...bound) => Object.values(database.prepare(sql).get(...bound))[0];
   const agg = (keys, more) => {
@@ -40,81 +40,57 @@ function feed(name) {
     for (const key of keys) insert.run(key, 0);
     return Buffer.from(value(`SELECT bloom_agg(x${more}) FROM t`));
   };
-  const built = (keys, options) => Buffer.from(build(database, keys, options));
   const says = (message, work) => assert.throws(work, { message: `sqlite-bloom: ${message}` });
 
   const odd = ["", "a\n", "\r", "\ufeffx", "ü", 1.5, 2 ** 53 - 1, -(2 ** 53 - 1), -1, 0,
     2n ** 63n - 1n, -(2n ** 63n), new Uint8Array([97]), new Uint8Array([255])];
   const many = Array.from({ length: 3500 }, (_, i) => (i % 3 ? `k${i}` : i));
-  for (const keys of [odd, many, [...odd, ...many], ["\ufeff"], [7]])
-    assert.deepEqual(built(keys, { options: "counting" }), agg(keys, ", NULL, 0.01, 'counting'"));
-  assert.deepEqual(built([1, null, undefined, NaN, "a"], { capacity: 50, fpr: 0.001 }),
-    agg([1, "a"], ", 50, 0.001"));
-  says("build(): there is no key, and an empty filter lets everything pass. Look where the keys" +
-    " come from, or make an empty filter with SELECT bloom_new(n)", () => built([]));
+  for (const keys of [odd, many, [...odd, ...many], ["\ufeff"], [7]]) {
+    assert.deepEqual(Filter.build(keys, { layout: "counting" }).bytes(),
+      agg(keys, ", NULL, 0.01, 'counting'"));
+    database.exec("CREATE VIRTUAL TABLE made USING bloom(capacity=4000)");
+    addAll(database, "made", keys);
+    assert.deepEqual(Buffer.from(value("SELECT filter FROM made")), agg(keys, ", 4000, 0.01"));
+    database.exec("DROP TABLE made");
+  }
+  const urls = ["http://evil.example/", "bad.example/a"];
+  const secret = "000102030405060708090a0b0c0d0e0f";
+  assert.deepEqual(Filter.build(urls, { key: "url", salt: secret, fpr: 0.001 }).bytes(),
+    agg(urls, `, NULL, 0.001, 'key=url, salt=${secret}'`));
+  const filter = Filter.build(many, { capacity: 5000 });
+  assert.deepEqual(many.map((key) => value("SELECT bloom_check(?, ?)", filter.bytes(), key)),
+    many.map(() => 1));
 
-  // What is not known is an error. Each message begins with what is wrong, a call for each.
-  const plain = "Pass a plain object of options: capacity, fpr, options, progress";
-  const rate = "Pass a number between 0 and 1 (null for a bitmap), or leave it out";
-  const key = "Pass a string, number, bigint of 64 bits or Uint8Array";
+  database.exec("CREATE VIRTUAL TABLE seen USING bloom(capacity=20000)");
   const connection = "Pass a synchronous one, of better-sqlite3, node:sqlite (with" +
     " allowExtension: true), bun:sqlite or libsql";
   const later = new (class Later { prepare() { return { get: () => this }; } })(); // node-sqlite3
-  for (const [said, advice, ...given] of [
-    ["there is no option p", "It is called fpr", database, ["a"], { p: 0.0001 }],
-    ["there is no option error_rate", "It is called fpr", database, ["a"], { error_rate: 0.0001 }],
-    ["there is no option n", "It is called capacity", database, ["a"], { n: 9 }],
-    ["there is no option __proto__", plain, database, ["a"], JSON.parse('{"__proto__": 1}')],
-    ["there is no option Symbol(p)", plain, database, ["a"], { [Symbol("p")]: 0.5 }],
-    ["argument 3 is 0.001", plain, database, ["a"], 0.001],
-    ["argument 3 is null", plain, database, ["a"], null],
-    ["argument 3 is 'key=url'", plain, database, ["a"], "key=url"],
-    ["argument 3 is [ 0.5 ]", plain, database, ["a"], [0.5]],
-    ["argument 3 is {}", plain, database, ["a"], Object.create({ fpr: 0.5 })],
-    ["argument 4 is 9", "Leave it out", database, ["a"], {}, 9],
-    ["fpr is undefined", rate, database, ["a"], { fpr: undefined }],
-    ["fpr is NaN", rate, database, ["a"], { fpr: NaN }],
-    ["capacity is 9n", "Pass a whole number, or leave it out", database, ["a"],
-      { capacity: 9n }],
-    ["options is null", 'Pass text, for example "key=url", or leave it out', database, ["a"],
-      { options: null }],
-    ["the connection is undefined", connection],
-    ["the connection is Later {}", connection, later, ["a"]],
-    ["keys is null", "Pass an iterable of keys, for example [key]", database, null],
-    ["keys is 'abc'", "Pass an iterable of keys, for example [key]", database, "abc"],
-    ["key 2 is {}", key, database, [1, {}]],
-    ["key 1 is 9223372036854775808n", key, database, [2n ** 63n]],
+  const key = "Pass a string, number, bigint of 64 bits or Uint8Array";
+  for (const [said, ...given] of [
+    ["there is no option p. Pass a plain object of options: progress", database, "seen", ["a"],
+      { p: 0.5 }],
+    ["argument 5 is 9. Leave it out", database, "seen", ["a"], {}, 9],
+    [`the connection is undefined. ${connection}`],
+    [`the connection is Later {}. ${connection}`, later, "seen", ["a"]],
+    ["the table is null. Pass its name as a string", database, null, []],
+    ["keys is 'abc'. Pass an iterable of keys, for example [key]", database, "seen", "abc"],
+    [`key 2 is {}. ${key}`, database, "seen", [1, {}]],
+    [`key 1 is 9223372036854775808n. ${key}`, database, "seen", [2n ** 63n]],
+    ["key 1 is 9007199254740992. Numbers beyond 2^53 are rounded. Pass a bigint, such as" +
+      " 9007199254740993n", database, "seen", [2 ** 53]],
+    ["key 2 is 'a\\ud800'. It has half of a surrogate pair. Pass text.toWellFormed(), or bytes",
+      database, "seen", ["a", "a\ud800"]],
+    ["each key has a line end, and would be found only with it. Pass" +
+      " text.split(/\\r?\\n/).filter(Boolean)", database, "seen", ["a\r", "b\r", ""]],
   ])
-    says(`build(): ${said}. ${advice}`, () => build(...given));
-  assert.throws(() => built(["a"], { get fpr() { throw new Error("mine"); } }),
-    { message: "mine" });
-  const other = require("vm").runInNewContext("Object.freeze({ fpr: 0.5 })"); // of another realm
-  assert.deepEqual(built(["a"], other), agg(["a"], ", NULL, 0.5"));
-
-  database.exec("CREATE VIRTUAL TABLE seen USING bloom(capacity=20000)");
-  says("addAll(): there is no option p. Pass a plain object of options: progress",
-    () => addAll(database, "seen", ["a"], { p: 0.5 }));
-  says("addAll(): there is no option options. Pass a plain object of options: progress",
-    () => addAll(database, "seen", ["a"], { options: "key=url" }));
-  says("addAll(): the table is null. Pass its name as a string", () => addAll(database, null, []));
+    says(`addAll(): ${said}`, () => addAll(...given));
   assert.throws(() => addAll(database, "t", []), { message: "no such column: info" });
-  // The lines of a text with their line ends, of which the last may have none; not keys among which
-  // there is one.
-  const each = "each key ends with a line end, as 'a\\r' does, and would only be found with it." +
-    " Give the whole text to bloom_lines: ";
-  for (const text of ["a\r\nb\r\nc", "a\r\nb\r\n", "a\r\n"]) {
-    const lines = text.split("\n");
-    says(`build(): ${each}SELECT bloom_agg(text) FROM bloom_lines(?)`,
-      () => build(database, lines));
-    says(`addAll(): ${each}INSERT INTO "seen"(key) SELECT text FROM bloom_lines(?)`,
-      () => addAll(database, "seen", lines));
-    assert.equal(value("SELECT count(*) FROM seen WHERE key IN ('a\r', 'a', '')"), 0);
-  }
-  for (const keys of [["a", "b\n"], ["a\n", 5, "b"], ["a\n", new Uint8Array([10]), "b"]])
-    assert.deepEqual(built(keys), agg(keys, ""));
+  const empty = value("SELECT info FROM seen");
+  database.exec("CREATE VIRTUAL TABLE other USING bloom(capacity=20000)");
+  assert.equal(value("SELECT info FROM other"), empty); // nothing was added
   const reports = [];
   const progress = (count) => reports.push(count);
-  assert.equal(addAll(database, "seen", many, { progress }), 3500);
+  assert.equal(addAll(database, "seen", [...many, null, undefined], { progress }), 3500);
   assert.equal(addAll(database, "seen", []), 0);
   for (const key of many) assert.equal(value("SELECT count(*) FROM seen WHERE key = ?", key), 1);
   const before = value("SELECT info FROM seen");
@@ -125,16 +101,16 @@ function feed(name) {
   };
   assert.throws(() => addAll(database, "seen", mine()), { message: "mine" });
   assert.equal(value("SELECT info FROM seen"), before);
-  built(numbers, { progress });
-  assert.deepEqual(reports, [3500, 100000, 120000]);
-  // The table says how, and building another filter meanwhile changes nothing.
-  const salt = "salt='000102030405060708090a0b0c0d0e0f'";
-  database.exec(`CREATE VIRTUAL TABLE listed USING bloom(key=URL, ${salt})`);
+  addAll(database, "other", numbers, { progress });
+  assert.deepEqual(reports, [3500, 0, 100000, 120000]);
+  // Adding to another table meanwhile changes nothing.
+  database.exec("CREATE VIRTUAL TABLE listed USING bloom(key=URL)");
   addAll(database, "listed", (function* () {
     yield "http://evil.example/";
-    yield `http://${built(many).length}.example/`;
+    yield `http://${addAll(database, "other", many)}.example/`;
   })());
-  assert.equal(value("SELECT count(*) FROM listed WHERE key MATCH ?", "a.evil.example/b"), 1);
+  for (const url of ["a.evil.example/b", "3500.example"])
+    assert.equal(value("SELECT count(*) FROM listed WHERE key MATCH ?", url), 1);
 }
 
 const [what, ...names] = isMainThread ? process.argv.slice(2) : ["mix", ...workerData];

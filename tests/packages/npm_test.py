@@ -27,8 +27,9 @@ class Npm(Scratch):
         library = self.folder / "node_modules/sqlite-bloom-linux-x64/bloom.so"
         self.assertEqual(self.node(PATH), str(library))
         (self.folder / "module.mjs").write_text(
-            "import sqliteBloom, { load } from 'sqlite-bloom';\n"
-            "load({ loadExtension(path) { console.log(path, load === sqliteBloom.load); } });\n")
+            "import sqliteBloom, { Filter, load } from 'sqlite-bloom';\n"
+            "load({ loadExtension(path) { console.log(path, load === sqliteBloom.load &&"
+            " Filter.build(['a']) instanceof sqliteBloom.Filter); } });\n")
         self.assertEqual(run("node", "module.mjs", cwd=self.folder).strip(), f"{library} true")
         shutil.copytree(library.parent, f"{library.parent}-musl")
         musl = ("Object.defineProperty(process, 'report',"
@@ -54,6 +55,43 @@ class Npm(Scratch):
             "the package sqlite-bloom-linux-x64 or sqlite-bloom-linux-x64-musl is not installed.*"
             f"npm install ./sqlite-bloom-{RELEASE}.tgz ./sqlite-bloom-linux-x64-{RELEASE}.tgz")
 
+    def test_without_the_addon_the_rest_works(self):
+        npm_install(self.folder)
+        addon = self.folder / "node_modules/sqlite-bloom-linux-x64/filter.node"
+        for damage, said in ((lambda: addon.write_bytes(b"no ELF"), f"{addon}: .*"),
+                             (addon.unlink, "no filter.node for linux on x64: the package .*")):
+            damage()
+            self.assertRegex(self.node(PATH), "bloom.so$")
+            for call in ("new Filter(9)", "Filter.build(['a'])"):
+                self.assertRegex(
+                    self.node(f"const {{ Filter }} = require('sqlite-bloom'); {call}"), said)
+
+    def test_the_class_filter(self):
+        npm_install(self.folder)
+        shutil.copy(TOP / "tests/packages/npm_filter.cjs", self.folder)
+        self.assertEqual(run("node", "npm_filter.cjs", "sqlite-bloom", cwd=self.folder),
+                         "9 passed, 0 failed\n")
+        run("node", "--expose-gc", "npm_filter.cjs", "sqlite-bloom", "objects", 1000000,
+            cwd=self.folder)
+
+    @needs("gcc")
+    def test_random_calls_under_sanitizers(self):
+        npm_install(self.folder)
+        program = TOP / "tests/packages/npm_filter.cjs"
+        source = BUILD / "amalgamation/sqlite-bloom-filter.c"
+        run("gcc", "-std=c11", "-O1", "-g", "-shared", "-fPIC", "-fvisibility=hidden",
+            "-ffp-contract=off", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+            "-I", source.parent, "-isystem", TOP / "ext/packages/nodejs",
+            TOP / "ext/packages/npm/filter.c", source, "-lm", "-o",
+            self.folder / "node_modules/sqlite-bloom-linux-x64/filter.node")
+        libraries = [run("gcc", f"-print-file-name=lib{name}.so").strip()
+                     for name in ("asan", "ubsan")]
+        environment = {"LD_PRELOAD": " ".join(libraries),
+                       "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
+        shutil.copy(program, self.folder)
+        for words in (["cases"], ["random", 7, 100000]):
+            run("node", "npm_filter.cjs", "sqlite-bloom", *words, cwd=self.folder, env=environment)
+
 
 @needs("npm", "node")
 class Drivers(Scratch):
@@ -64,7 +102,7 @@ class Drivers(Scratch):
         npm_install(self.folder)
         shutil.copy(TOP / "tests/packages/npm_programs.cjs", self.folder)
 
-    def test_build_and_add_all(self):
+    def test_filters_and_add_all(self):
         for driver in ("node:sqlite", "libsql"):
             with self.subTest(driver=driver):
                 run(NODE24, "--no-warnings", "npm_programs.cjs", "feed", driver, cwd=self.folder)
@@ -80,24 +118,31 @@ class Drivers(Scratch):
     def test_types(self):
         (self.folder / "use.mts").write_text("""
 import Database from "better-sqlite3";
-import sqliteBloom, { addAll, build, getLoadablePath, load } from "sqlite-bloom";
+import sqliteBloom, { addAll, Filter, getLoadablePath, load } from "sqlite-bloom";
 const database = new Database(getLoadablePath());
 load(database);
 sqliteBloom.load(database);
-build(database, ["a"], { capacity: 9, fpr: null, options: "bitmap", progress: console.log });
+const filter: Filter = Filter.build(["a"], { capacity: 9, fpr: null, layout: "bitmap" });
+const found: boolean = new Filter(9, { key: "url", salt: new Uint8Array(16) }).add("a").has(7n);
+const all: Uint8Array = new Filter(filter.bytes()).addAll(new Set([1n, null])).check(["a"]);
+const numbers: number[] = [filter.union(filter).count, filter.intersection(filter).fprNow];
 addAll(database, "seen", new Set([1n, null]), { progress: console.log });
 // @ts-expect-error
 load("path");
 // @ts-expect-error
-build(database, ["a"], { p: 0.0001 });
+Filter.build(["a"], { p: 0.0001 });
 // @ts-expect-error
-build(database, ["a"], 0.001);
+Filter.build(["a"], 0.001);
 // @ts-expect-error
-build(database, ["a"], { fpr: undefined });
+Filter.build(["a"], { fpr: undefined });
 // @ts-expect-error
-build(database, ["a"], { capacity: 9n });
+new Filter(9n);
 // @ts-expect-error
-addAll(database, "seen", ["a"], { options: "key=url" });
+filter.has({});
+// @ts-expect-error
+filter.union(filter.bytes());
+// @ts-expect-error
+addAll(database, "seen", ["a"], { key: "url" });
 """)
         run(DRIVERS / "node_modules/.bin/tsc", "--strict", "--noEmit",
             "--exactOptionalPropertyTypes", "--module", "nodenext", "--target", "es2022", "use.mts",

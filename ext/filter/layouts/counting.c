@@ -19,6 +19,8 @@
  * Removing a false positive corrupts the counts of other keys; a counter at zero stays there. */
 #include "filter/layouts/kernels/kernel.h"
 
+#include "base/bitset.h"
+
 enum {
     COUNTING_NUMBER = 4,
     COUNTER_BITS = 4,
@@ -185,20 +187,18 @@ static inline uint64_t counters_set(uint64_t word) {
     return (word | word >> 1) & COUNTER_LOWEST;
 }
 
-/* Adds sixteen counters to sixteen: even and odd ones apart, in fields of eight bits, where the sum
- * of two has room; a sum above 15 shows in the field's fifth bit. */
-static inline uint64_t counters_add(uint64_t a, uint64_t b) {
+/* Adds counters to counters: even and odd ones apart, in fields of eight bits, where the sum of two
+ * has room; a sum above 15 shows in the field's fifth bit. */
+static inline bloom_words counters_add(bloom_words a, bloom_words b) {
     const uint64_t even = UINT64_C(0x0f0f0f0f0f0f0f0f), fifth = UINT64_C(0x1010101010101010);
-    uint64_t low = (a & even) + (b & even), high = (a >> 4 & even) + (b >> 4 & even);
-    low |= ((low & fifth) >> 4) * COUNTER_FULL;
-    high |= ((high & fifth) >> 4) * COUNTER_FULL;
+    bloom_words low = (a & even) + (b & even), high = (a >> 4 & even) + (b >> 4 & even);
+    low |= (low & fifth) - ((low & fifth) >> 4);
+    high |= (high & fifth) - ((high & fifth) >> 4);
     return (low & even) | (high & even) << 4;
 }
 
-/* Adds counters; bytes is a multiple of the block. */
-static void counting_unite(uint8_t *into, const uint8_t *from, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += sizeof(uint64_t))
-        bloom_store64(into + i, counters_add(bloom_load64(into + i), bloom_load64(from + i)));
+static void counting_unite(uint8_t *into, const uint8_t *a, const uint8_t *b, size_t bytes) {
+    bloom_merge_bytes(into, a, b, bytes, counters_add);
 }
 
 static void counting_tally(struct bloom_tally *tally, const uint8_t *blocks, uint64_t count) {

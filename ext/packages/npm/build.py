@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the npm packages: sqlite-bloom, and for every platform one that holds its library and is
-installed there alone.
+"""Makes the npm packages: sqlite-bloom, and for every platform one that holds its library and the
+addon with the class Filter, and is installed there alone. Needs the module ziglang.
 """
 
+import concurrent.futures
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -16,13 +18,28 @@ import release  # noqa: E402
 OUTPUT = release.BUILD / "npm"
 TREE = release.BUILD / "work" / "npm"
 SOURCES = release.PACKAGES / "npm"
-NAMES = ("index.cjs", "index.mjs", "index.d.ts", "index.d.mts")
+AMALGAMATION = release.BUILD / "amalgamation"
+NAMES = ("index.cjs", "index.mjs", "index.d.ts", "index.d.mts", "filter.cjs")
 MANIFEST = json.loads((SOURCES / "package.json").read_text())
 
 
 def package_name(platform):
     system = "windows" if platform.os == "win32" else platform.os
     return f"sqlite-bloom-{system}-{platform.cpu}" + ("-musl" if platform.libc == "musl" else "")
+
+
+def compile_addon(platform):
+    """The bytes of filter.node. It finds Node's functions in the program that loads it."""
+    addon = TREE / platform.name / "filter.node"
+    addon.parent.mkdir(parents=True)
+    more = {"darwin": ["-Wl,-undefined,dynamic_lookup", "-Wl,-dead_strip"],
+            "win32": ["-Wl,--gc-sections"]}.get(platform.os, ["-lm", "-Wl,--gc-sections"])
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", platform.target,
+               *platforms.FLAGS, "-Wall", "-Wextra", "-Werror", "-ffunction-sections",
+               "-fdata-sections", "-I", AMALGAMATION, "-isystem", release.PACKAGES / "nodejs",
+               SOURCES / "filter.c", AMALGAMATION / "sqlite-bloom-filter.c", "-o", addon, *more]
+    subprocess.run(list(map(str, command)), check=True)
+    return addon.read_bytes()
 
 
 def pack(manifest, files):
@@ -43,7 +60,9 @@ def main():
     OUTPUT.mkdir(parents=True)
     common = {key: MANIFEST[key]
               for key in ("version", "license", "homepage", "repository", "bugs")}
-    for platform in platforms.PLATFORMS:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        addons = list(pool.map(compile_addon, platforms.PLATFORMS))
+    for platform, addon in zip(platforms.PLATFORMS, addons):
         name = package_name(platform)
         manifest = {
             "name": name,
@@ -52,11 +71,12 @@ def main():
             "os": [platform.os],
             "cpu": [platform.cpu],
             **({"libc": [platform.libc]} if platform.libc else {}),
-            "files": [platform.library],
+            "files": [platform.library, "filter.node"],
         }
         readme = f"# {name}\n\nThe library of the package sqlite-bloom: install that.\n"
         library = release.BUILD / "binaries" / platform.name / platform.library
-        pack(manifest, {platform.library: library.read_bytes(), "README.md": readme.encode()})
+        pack(manifest, {platform.library: library.read_bytes(), "filter.node": addon,
+                        "README.md": readme.encode()})
     # Not in the repository, where npm would look for them in its registry.
     optional = {package_name(platform): release.RELEASE for platform in platforms.PLATFORMS}
     pack({**MANIFEST, "files": NAMES, "optionalDependencies": optional},

@@ -1,4 +1,4 @@
 import sqliteBloom from "./index.cjs";
 
 export default sqliteBloom;
-export const { addAll, build, getLoadablePath, load } = sqliteBloom;
+export const { Filter, addAll, getLoadablePath, load } = sqliteBloom;
