@@ -3,7 +3,7 @@
  *     world                     every combination; the environment bounds it:
  *         STATEMENTS=2    the longest sequence
  *         RARE=1          how many of its statements may be rare ones (see statements.c)
- *         FAULTS=3        each fault at the last statement, at so many of its occasions, and 0 none
+ *         FAULTS=16       each fault at the last statement: the larger, the more of its occasions
  *         KINDS="wal temp" SORTS="plain" STARTS="made"    only these; some come only if named
  *         CACHE_SIZE=2    pages that each connection keeps
  *     world memdb plain empty BEGIN CREATE MANY    one sequence; TRACE=1 prints its SQL
@@ -239,17 +239,19 @@ static unsigned try(const struct sequence *sequence, bool *met) {
     return 0;
 }
 
-/* Each fault at some occasions of the last statement, further and further on. */
+/* Each fault at the last statement, at one occasion after the other until there is none, with gaps
+ * that grow. A disk may fail from then on, too. */
 static void try_faults(struct sequence sequence) {
     struct step *last = &sequence.steps[sequence.length - 1];
     const bool has_disk = (kind->holds & (IN_FILE | IN_ATTACHED)) != 0;
-    for (last->fault = 1; last->fault < FAULT_COUNT; last->fault++) {
-        bool met = !FAULT[last->fault].is_disk || has_disk;
-        for (int i = 0; i < faults && met; i++) {
-            last->count = (short)(1 << (i * (FAULT[last->fault].is_disk ? 1 : 2)));
+    for (last->fault = 1; faults > 0 && last->fault < FAULT_COUNT; last->fault++) {
+        const struct fault *fault = &FAULT[last->fault];
+        bool met = !fault->is_disk || has_disk;
+        for (int count = 1; met; count += 1 + count / faults) {
+            last->count = (short)count;
             try(&sequence, &met);
-            last->count = (short)-last->count;
-            if (met && !FAULT[last->fault].is_crash)
+            last->count = (short)-count;
+            if (met && fault->is_disk && !fault->is_crash)
                 try(&sequence, NULL);
         }
     }

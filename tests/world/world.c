@@ -49,9 +49,10 @@ const struct start START[] = {
     {"empty", "", true, false},
     {"made", "CREATE MANY", true, false},
     {"begun", "BEGIN CREATE", false, false},
-    {"open", "BEGIN SAVEPOINT CREATE MANY CURSOR", false, true}, /* a query is under way */
-    {"two", "CREATE MANY CREATE ONE", true, true},               /* tables of other options, */
-    {"twins", "CREATE MANY CREATE_EQUAL ONE", true, true},       /* or of equal ones, */
+    {"waiting", "CREATE MANY BEGIN ONE ONE ONE ONE", false, true}, /* rows wait in memory */
+    {"open", "BEGIN SAVEPOINT CREATE MANY CURSOR", false, true},   /* a query is under way */
+    {"two", "CREATE MANY CREATE ONE", true, true},                 /* tables of other options, */
+    {"twins", "CREATE MANY CREATE_EQUAL ONE", true, true},         /* or of equal ones, */
     /* of which one is read while they change their names, or has changed it */
     {"read", "CREATE MANY CREATE_EQUAL ONE SWITCH CURSOR BEGIN", false, true},
     {"renamed", "CREATE MANY CREATE_EQUAL ONE BEGIN EXCHANGE CURSOR", false, true},
