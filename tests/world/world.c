@@ -49,10 +49,11 @@ const struct start START[] = {
     {"empty", "", true, false},
     {"made", "CREATE MANY", true, false},
     {"begun", "BEGIN CREATE", false, false},
-    {"waiting", "CREATE MANY BEGIN ONE ONE ONE ONE", false, true}, /* rows wait in memory */
-    {"open", "BEGIN SAVEPOINT CREATE MANY CURSOR", false, true},   /* a query is under way */
-    {"two", "CREATE MANY CREATE ONE", true, true},                 /* tables of other options, */
-    {"twins", "CREATE MANY CREATE_EQUAL ONE", true, true},         /* or of equal ones, */
+    /* rows of both wait in memory, */
+    {"waiting", "CREATE MANY CREATE BEGIN ONE ONE ONE ONE SWITCH ONE ONE ONE ONE", false, true},
+    {"open", "BEGIN SAVEPOINT CREATE MANY CURSOR", false, true}, /* a query is under way */
+    {"two", "CREATE MANY CREATE ONE", true, true},               /* tables of other options, */
+    {"twins", "CREATE MANY CREATE_EQUAL ONE", true, true},       /* or of equal ones, */
     /* of which one is read while they change their names, or has changed it */
     {"read", "CREATE MANY CREATE_EQUAL ONE SWITCH CURSOR BEGIN", false, true},
     {"renamed", "CREATE MANY CREATE_EQUAL ONE BEGIN EXCHANGE CURSOR", false, true},
@@ -97,7 +98,7 @@ void fatal(const char *what, sqlite3 *database) {
 
 /* In a pattern @ is the table with its schema, ~ its name, " its number in made, ^ the other name,
  * ! the schema, ` another one, & the hog's keys, #0 to #9 are new keys, { is a new savepoint, } the
- * innermost. */
+ * innermost, % the present period. */
 char *expand(const char *pattern) {
     sqlite3_str *text = sqlite3_str_new(NULL);
     for (; *pattern != '\0'; pattern++)
@@ -107,6 +108,8 @@ char *expand(const char *pattern) {
             sqlite3_str_appendall(text, NAMES[run.current]);
         else if (*pattern == '"')
             sqlite3_str_appendf(text, "%d", run.id);
+        else if (*pattern == '%')
+            sqlite3_str_appendf(text, "%d", run.period);
         else if (*pattern == '^')
             sqlite3_str_appendall(text, NAMES[!run.current]);
         else if (*pattern == '!')
@@ -368,7 +371,8 @@ static void make_image(int which, void (*run_names)(const char *names)) {
     /* NOT NULL: before 3.33 or so SQLite left rows of an INSERT that failed in a function. */
     if (execute(run.mine.database, kind->made) != SQLITE_OK ||
         execute(run.mine.database,
-                "CREATE TABLE made(id INTEGER PRIMARY KEY, name, options); CREATE TABLE oracle(id "
+                "CREATE TABLE made(id INTEGER PRIMARY KEY, name, options, period); CREATE TABLE "
+                "oracle(id "
                 "INTEGER, key NOT NULL, age DEFAULT 0); CREATE INDEX keys ON oracle(id, key); "
                 "CREATE TABLE source(key NOT NULL)") != SQLITE_OK)
         fatal("the oracle", run.mine.database);

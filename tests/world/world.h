@@ -129,6 +129,7 @@ struct run {
     struct connection mine, other; /* other.database is NULL until it is needed */
     int next;                      /* key */
     int made;                      /* tables */
+    int period;                    /* the last one that was given */
     bool has[2];                   /* tables t and u, */
     int options[2], ids[2];        /* which of the sort's they have, and their numbers in made */
     int current;                   /* the one that statements use, */
