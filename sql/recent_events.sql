@@ -17,7 +17,7 @@ CREATE VIRTUAL TABLE seen USING bloom(capacity=4000, fpr=0.001, generations=7);
 -- recipe. In real use nothing is kept except the filter.
 CREATE TABLE arrived(hour INTEGER, id TEXT, is_new INTEGER);
 CREATE TRIGGER arrived_insert AFTER INSERT ON arrived BEGIN
-  INSERT INTO seen(seen, key) VALUES ('rotate', NEW.hour / 4);
+  INSERT INTO seen(seen, key) VALUES ('period', NEW.hour / 4);
   UPDATE arrived SET is_new = NOT EXISTS (SELECT 1 FROM seen WHERE key = NEW.id)
     WHERE rowid = NEW.rowid;
   INSERT OR IGNORE INTO seen(key) VALUES (NEW.id);

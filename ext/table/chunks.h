@@ -24,9 +24,10 @@
 #include "table/configuration.h"
 #include "table/span.h"
 
-/* The head of a chunk, as stored. */
+/* The head of a chunk. */
 struct bloom_head {
-    uint32_t ones, keys, generation, closed;
+    uint32_t ones, keys, generation;
+    bool is_closed;
 };
 enum { BLOOM_CHUNK_HEAD_BYTES = 16, BLOOM_COUNT_MAXIMUM = INT32_MAX };
 

@@ -359,7 +359,7 @@ class Reference(WithExtension):
         self.connection.execute("CREATE VIRTUAL TABLE commanded USING bloom")
         said = self.message("INSERT INTO commanded(commanded) VALUES ('none')")
         names = re.findall(r"\w+", re.sub(r"Use| \([^)]*\)|, or .*| or ", " ", said))
-        self.assertEqual(len(names), 4)
+        self.assertEqual(len(names), 5)
         self.assertEqual(sorted(self.first_column("### Commands")), sorted(names))
         self.has_examples(names, r"INSERT [^;]*'NAME'")
 
@@ -367,7 +367,7 @@ class Reference(WithExtension):
         self.connection.executescript(
             "CREATE VIRTUAL TABLE seen USING bloom;"
             "CREATE VIRTUAL TABLE ages USING bloom(generations=2, key=url, "
-            f"salt='{32 * '0'}'); INSERT INTO ages(ages, key) VALUES ('rotate', 7)")
+            f"salt='{32 * '0'}'); INSERT INTO ages(ages, key) VALUES ('period', 7)")
         hidden = [name for name, in self.connection.execute(
             "SELECT name FROM pragma_table_xinfo('seen') WHERE hidden ORDER BY name")]
         self.assertEqual(sorted([*self.first_column("leaves out:"), "seen"]), hidden)

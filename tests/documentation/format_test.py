@@ -256,6 +256,28 @@ class Tables(WithExtension):
                               for key in asked]
                     self.assertEqual([key in ours for key in asked], theirs)
 
+    def test_every_flipped_bit_of_row_0_is_refused(self):
+        """And what the page judges in which order is what the message of the extension says."""
+        said = {1: "does not begin with", 2: "has version", 3: "is not a BLOB of 72 bytes",
+                4: "has a wrong checksum", 5: "this release does not know"}
+        for options in ("capacity=100", "layout=counting, key=TEXT", "key=URL", "generations=3",
+                        f"growth=error, salt='{SALT.hex()}'"):
+            self.make(options)
+            self.database.execute("INSERT INTO seen(key) VALUES ('a.example')")
+            self.database.commit()
+            good = self.value("SELECT data FROM seen_data WHERE id = 0")
+            flipped = (bytes(byte ^ (1 << bit % 8 if at == bit // 8 else 0)
+                             for at, byte in enumerate(good)) for bit in range(8 * 72))
+            unknown = good[:5] + b"\x63" + good[6:64]
+            for row in (*flipped, good[:3], good[:4], good[:5], good + b"\0", b"\x89BLT\2",
+                        b"\x89BLT\2" + bytes(99), good[:4] + b"\2" + good[5:], b"",
+                        unknown + struct.pack("<Q", murmur3(unknown)[0])):
+                self.database.execute("UPDATE seen_data SET data = ? WHERE id = 0", (row,))
+                with self.assertRaises(Refused) as refused:
+                    self.ours()
+                with self.assertRaisesRegex(sqlite3.DatabaseError, said[refused.exception.rule]):
+                    self.value("SELECT count(*) FROM seen('a.example')")
+
     def test_layers_have_the_sizes_of_the_page(self):
         for _ in range(400):
             growth = self.random.choice(("on", "off", "error"))

@@ -524,10 +524,21 @@ class Table:
 
     def __init__(self, rows, memory):
         self.rows, self.memory = rows, memory
+        self.judge_row_0(rows[0])
         (layout, self.hashing, affinity, self.growth, self.ring, self.most_blocks, self.capacity,
          self.fpr, self.seed, self.newest) = struct.unpack_from("<5x2Bx3BxIQd16sI", rows[0])
         self.width = {1: 1, 4: 4}[layout]  # bits of a place
         self.affinity = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")[affinity]
+
+    @staticmethod
+    def judge_row_0(row):
+        """Raises Refused with the number of the rule; rules 5 and 6 only for layout and hashing."""
+        for rule, holds in ((1, len(row) < 4 or row[:4] == b"\x89BLT"),
+                            (2, len(row) < 5 or row[4] <= 1), (3, len(row) == 72),
+                            (4, row[64:72] == struct.pack("<Q", murmur3(row[:64])[0])),
+                            (5, len(row) == 72 and row[5] in (1, 4) and row[6] in (1, 10))):
+            if not holds:
+                raise Refused(rule)
 
     def stored(self, key):
         """The key as a column of the table's affinity compares it."""
@@ -555,6 +566,6 @@ class Table:
             places = [(bit - 512 * first) * self.width for bit in bits]
             if all(blocks >> place & (1 << self.width) - 1 for place in places):
                 return True
-            if not row[12]:
+            if row[12:16] == b"\x55" * 4:
                 return False
         return False
