@@ -492,13 +492,13 @@ const struct statement STATEMENT[] = {
      "key IN (1, #0 - 1) GROUP BY key)",
      0, 100},
     {"CLEAR", TABLE, run_both, "INSERT INTO @(~) VALUES ('clear')",
-     "DELETE FROM !.oracle WHERE id = \"", 0, 15},
+     "DELETE FROM !.oracle WHERE id = \"; UPDATE !.made SET period = NULL WHERE id = \"", 0, 15},
     {"ROTATE", TABLE | IN_AGED, run_both, "INSERT INTO @(~) VALUES ('rotate')",
      "SELECT effect(CASE WHEN period > 0 THEN 'fail' END) FROM !.made WHERE id = \"; DELETE FROM "
      "!.oracle WHERE id = \" AND age = 1; UPDATE !.oracle SET age = age + 1 WHERE id = \"",
      0, 50},
     /* The first one is kept, and each further one rotates by the difference. */
-    {"PERIOD", TABLE | IN_AGED, run_period, "INSERT INTO @(~, key) VALUES ('rotate', %)",
+    {"PERIOD", TABLE | IN_AGED, run_period, "INSERT INTO @(~, key) VALUES ('period', %)",
      "UPDATE !.oracle SET age = age + coalesce((SELECT % - period FROM !.made WHERE id = \"), 0) "
      "WHERE id = \"; DELETE FROM !.oracle WHERE age > 1; UPDATE !.made SET period = % WHERE id = "
      "\"",
