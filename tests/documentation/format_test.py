@@ -6,6 +6,7 @@ tables. The vectors of golden/vectors.txt hold for both.
 import contextlib
 import inspect
 import json
+import os
 import math
 import pathlib
 import random
@@ -80,7 +81,7 @@ def connection():
     database = sqlite3.connect(":memory:")
     database.text_factory = lambda text: text.decode("utf-8", "replace")
     database.enable_load_extension(True)
-    database.load_extension(str(TOP / "bloom"))
+    database.load_extension(os.path.abspath(os.environ.get("EXTENSION", TOP / "bloom")))
     return database
 
 
