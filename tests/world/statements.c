@@ -85,7 +85,8 @@ static bool run_in(sqlite3 *database, const struct statement *statement) {
         run.is_over = true;
         return false;
     }
-    if (code != oracle && !(code != SQLITE_OK && oracle != SQLITE_OK && is_kept_out(code)))
+    const bool is_refused = is_kept_out(code) || code == SQLITE_READONLY;
+    if (code != oracle && !(is_refused && oracle != SQLITE_OK))
         violate("%s: result %d, the oracle's %d (%s)", statement->name, code, oracle,
                 sqlite3_errmsg(database));
     else if (code == SQLITE_OK && (statement->needs & COUNTS) != 0 && changes != oracle_changes)

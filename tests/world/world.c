@@ -1,6 +1,8 @@
 /* The databases, a filter table and its oracle in each, and how they are compared. */
 #include "world.h"
 
+#include "../runner/load.h"
+
 #include <stdarg.h>
 
 #define PAGES_OF(bytes) "PRAGMA page_size = " bytes "; "
@@ -230,7 +232,7 @@ static sqlite3 *open_connection(const char *uri) {
     if (sqlite3_open_v2(uri, &database,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
                         NULL) != SQLITE_OK ||
-        sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK ||
+        load_bloom(database, NULL) != SQLITE_OK ||
         sqlite3_create_function(database, "effect", 1, SQLITE_UTF8, NULL, effect, NULL, NULL) !=
             SQLITE_OK)
         fatal(uri, database);
@@ -419,6 +421,10 @@ void world_end(void) {
     for (int which = 0; which < 2; which++) {
         sqlite3_close(images[which].database);
         sqlite3_free(images[which].bytes);
+    }
+    if (sqlite3_memory_used() > 0) {
+        printf("%lld bytes are left when all is closed\n", (long long)sqlite3_memory_used());
+        failed++;
     }
 }
 

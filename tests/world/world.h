@@ -19,7 +19,7 @@
 #ifndef WORLD_H
 #define WORLD_H
 
-#include "sqlite-bloom.h"
+#include <sqlite3.h>
 
 #include <stdbool.h>
 #include <stdint.h>
