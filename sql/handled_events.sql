@@ -34,7 +34,7 @@ CREATE VIRTUAL TABLE handled USING bloom(capacity=5000, fpr=0.0001, generations=
 CREATE TABLE deliveries(day INTEGER, id TEXT, is_new INTEGER);
 CREATE TRIGGER delivered AFTER INSERT ON deliveries BEGIN
   INSERT INTO handled(handled, key) VALUES ('period', new.day / 5);
-  UPDATE deliveries SET is_new = NOT EXISTS (SELECT 1 FROM handled WHERE key = new.id)
+  UPDATE deliveries SET is_new = NOT EXISTS (SELECT 1 FROM handled(new.id))
     WHERE rowid = new.rowid;
   INSERT OR IGNORE INTO handled(key) VALUES (new.id);
 END;
@@ -60,7 +60,7 @@ SELECT count(*) AS deliveries, sum(is_new) AS handled,
 
 .print
 .print On day 60, by the day on which an id first came
-SELECT day, count(*) AS ids, sum(EXISTS (SELECT 1 FROM handled WHERE key = id)) AS known
+SELECT day, count(*) AS ids, sum(EXISTS (SELECT 1 FROM handled(id))) AS known
   FROM (SELECT min(day) AS day, id FROM deliveries GROUP BY id)
  WHERE day IN (1, 28, 29, 30, 31, 60) GROUP BY day;
 

@@ -26,7 +26,7 @@ CREATE TABLE requests(key TEXT, amount INTEGER, day INTEGER, looked_up INTEGER D
   carried_out INTEGER DEFAULT 0);
 CREATE TRIGGER request AFTER INSERT ON requests BEGIN
   INSERT INTO guard(guard, key) VALUES ('period', NEW.day);
-  UPDATE requests SET looked_up = EXISTS (SELECT 1 FROM guard WHERE key = NEW.key)
+  UPDATE requests SET looked_up = EXISTS (SELECT 1 FROM guard(NEW.key))
     WHERE rowid = NEW.rowid;
   UPDATE requests SET carried_out = CASE WHEN looked_up THEN NOT EXISTS (SELECT 1 FROM payments
     WHERE key = NEW.key) ELSE 1 END WHERE rowid = NEW.rowid;

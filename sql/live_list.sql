@@ -41,14 +41,14 @@ UPDATE blocklist SET url = 'http://evil.example/8' WHERE url = 'http://evil8.exa
 SELECT EXISTS (SELECT 1 FROM live('https://www.EVIL1.example:8443/a?b')) AS listed,
        EXISTS (SELECT 1 FROM live('http://www.evil7.example/')) AS deleted,
        EXISTS (SELECT 1 FROM live('evil.example\8?x')) AS corrected,
-       (SELECT count(*) FROM blocklist JOIN live ON key = url) AS "all found",
+       (SELECT count(*) FROM blocklist JOIN live(url)) AS "all found",
        (SELECT count(*) FROM blocklist) AS "of";
 
 -- A rollback undoes the changes of the filter, too.
 BEGIN;
 DELETE FROM blocklist;
 ROLLBACK;
-SELECT count(*) AS "found after a rollback" FROM blocklist JOIN live ON key = url;
+SELECT count(*) AS "found after a rollback" FROM blocklist JOIN live(url);
 
 -- The bytes for clients are those that bloom_agg makes of the list as it is now.
 CREATE TEMP TABLE shipped AS SELECT f FROM for_clients;
@@ -71,7 +71,7 @@ INSERT INTO live(key) SELECT url FROM blocklist;
 COMMIT;
 DELETE FROM blocklist WHERE url LIKE 'http://worse%';
 SELECT json_array_length(info, '$.layers') AS layers,
-       (SELECT count(*) FROM blocklist JOIN live ON key = url) AS "found of what is left",
+       (SELECT count(*) FROM blocklist JOIN live(url)) AS "found of what is left",
        (SELECT count(*) FROM generate_series(1, 1500)
          WHERE EXISTS (SELECT 1 FROM live(printf('http://worse%d.example/',
            value)))) AS "of the rest"

@@ -60,17 +60,19 @@ bool list_is_meant(enum list_class before, enum list_class class, enum list_clas
 }
 
 unsigned list_choose(struct list_row *row) {
-    enum list_class before = LIST_IS_MISSING, class = list_class_at(row, 0), after;
+    enum list_class before = LIST_IS_MISSING, class = list_class_at(row, 0);
     bool is_about_others = false;
-    for (unsigned i = 0; class != LIST_IS_MISSING; i++, before = class, class = after) {
-        after = list_class_at(row, i + 1);
+    for (unsigned i = 0; class != LIST_IS_MISSING; i++) {
+        const bool may_be = class >= LIST_IS_RANGE && class < LIST_IS_URL; /* asked no more */
+        const enum list_class after = may_be ? list_class_at(row, i + 1) : LIST_IS_MISSING;
         const enum list_class next =
             class == LIST_IS_DOUBTFUL ? list_class_at(row, i + 2) : LIST_IS_MISSING;
         if (list_is_meant(before, class, after, next, is_about_others))
             return i;
-        is_about_others |= class == LIST_IS_OTHER_TYPE ||
-                           (class == LIST_IS_WORD && before == LIST_IS_HOST_TYPE) ||
-                           (class >= LIST_IS_RANGE && after == LIST_IS_OTHER_TYPE);
+        is_about_others |= class == LIST_IS_OTHER_TYPE || (may_be && after == LIST_IS_OTHER_TYPE) ||
+                           (class == LIST_IS_WORD && before == LIST_IS_HOST_TYPE);
+        before = class;
+        class = list_class_at(row, i + 1);
     }
     return LIST_FIELDS;
 }
@@ -208,7 +210,7 @@ enum list_form list_fields(struct list_state *state, struct list_span *line) {
     const uint8_t *end = first.end = list_find(first, '|');
     if (*line->at == '/')
         return LIST_OTHER;
-    if (list_contains(*line, " | "))
+    if (list_has(*line, '|') && list_contains(*line, " | "))
         return list_read_row(state, line, '|');
     if (end == line->end)
         return LIST_OTHER;

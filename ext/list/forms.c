@@ -40,6 +40,8 @@ static size_t list_mark(struct list_span line) {
  * its mark, the bars at both ends of a row, and quotation marks or backticks around all of it. */
 static enum list_form list_marks(struct list_state *state, struct list_span *line) {
     (void)state;
+    if (url_is_letter(*line->at)) /* as most lines do */
+        return LIST_OTHER;
     *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
     if (line->at == line->end)
         return LIST_NOTHING;

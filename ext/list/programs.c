@@ -127,6 +127,8 @@ enum list_form list_expression(struct list_state *state, struct list_span *line)
     (void)state;
     static const char *const STARTS[] = {"(^|\\.)", "(?:^|\\.)"};
     struct list_span host = *line;
+    if (*line->at != '(')
+        return LIST_OTHER;
     for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && host.at == line->at; i++)
         host.at += list_begins(host, STARTS[i]) ? strlen(STARTS[i]) : 0;
     if (host.at == line->at)
@@ -144,7 +146,7 @@ enum list_form list_expression(struct list_state *state, struct list_span *line)
 enum list_form list_signature(struct list_state *state, struct list_span *line) {
     (void)state;
     struct list_span rest = *line;
-    return list_ends(*line, ")") && list_has(*line, '(') && list_contains(*line, "msg:") &&
+    return line->end[-1] == ')' && list_contains(*line, "msg:") &&
                    list_is_one_of(list_word(&rest), ",alert,drop,log,pass,reject,")
                ? LIST_SIGNATURE
                : LIST_OTHER;

@@ -7,6 +7,8 @@
 #include "list/forms.h"
 #include "url/url.h"
 
+#include <stdlib.h>
+
 /* If a span begins with [.], (dot) or the like, returns the length of that and sets *meant to what
  * it stands for. Otherwise returns 0. In a path only square brackets count, and both of them. */
 static size_t list_piece(struct list_span span, bool in_path, const char **meant) {
@@ -80,40 +82,72 @@ bool list_refang(struct list_span span, const char *escaped, uint8_t *text, size
     return defanged;
 }
 
-/* The words that say what a field is. As types they are a field beside it, and as names of columns
- * they are in the heading. Each is written without the signs between its letters. */
-static const struct {
-    struct list_meaning meaning;
-    const char *words;
+/* The words that say what a field is, sorted, without the signs between their letters. As types,
+ * they are in a field beside it, and as names of columns in the heading. */
+#define HOST LIST_IS_HOST_TYPE
+#define OTHER LIST_IS_OTHER_TYPE
+#define NAME LIST_IS_WORD
+static const struct list_word {
+    char word[20];
+    uint8_t type, column;
 } WORDS[] = {
-    {{LIST_IS_WORD, LIST_ENTRY_COLUMN}, ",iocvalue,indicatorvalue,"},
-    {{LIST_IS_WORD, LIST_IOC_COLUMN}, ",ioc,"},
-    {{LIST_IS_WORD, LIST_INDICATOR_COLUMN}, ",indicator,"},
-    {{LIST_IS_HOST_TYPE, LIST_URL_COLUMN}, ",url,urls,uri,"},
-    {{LIST_IS_HOST_TYPE, LIST_HOST_COLUMN},
-     ",domain,domainip,domainname,domains,fqdn,host,hostip,hostname,ip,ipaddress,ipdomain,ipport,"
-     "ips,ipv4,"},
-    {{LIST_IS_WORD, LIST_HOST_COLUMN}, ",c2,c2domain,c2ip,c2server,c2url,"},
-    {{LIST_IS_WORD, LIST_VALUE_COLUMN}, ",observable,value,data,"},
-    {{LIST_IS_HOST_TYPE, LIST_NO_COLUMN},
-     ",domainport,hostnameport,hostport,inteladdr,inteldomain,intelurl,ipaddr,ipdst,ipdstport,"
-     "ipsrc,ipsrcport,ipv4addr,ipv6,ipv6addr,"},
-    {{LIST_IS_OTHER_TYPE, LIST_NO_COLUMN},
-     ",asn,bitcoinaddress,btc,comment,cve,description,email,emailaddr,emailaddress,emaildst,"
-     "emailsrc,emailsubject,file,filehash,filehashmd5,filehashsha1,filehashsha256,filename,"
-     "filenamemd5,filenamesha1,filenamesha256,filepath,filepathname,hash,imphash,info,"
-     "intelcerthash,intelemail,intelfilehash,intelfilename,intelpubkeyhash,intelsoftware,"
-     "intelusername,ja3,link,mail,md5,md5hash,mutex,package,packagename,pdb,reference,regkey,"
-     "regkeyvalue,registrykey,sha1,sha1hash,sha224,sha256,sha256hash,sha384,sha512,sha512hash,"
-     "ssdeep,text,tlsh,useragent,vulnerability,yara,"}};
+    /* clang-format off */
+    {"asn", OTHER, 0}, {"bitcoinaddress", OTHER, 0}, {"btc", OTHER, 0},
+    {"c2", NAME, LIST_HOST_COLUMN}, {"c2domain", NAME, LIST_HOST_COLUMN},
+    {"c2ip", NAME, LIST_HOST_COLUMN}, {"c2server", NAME, LIST_HOST_COLUMN},
+    {"c2url", NAME, LIST_HOST_COLUMN}, {"comment", OTHER, 0}, {"cve", OTHER, 0},
+    {"data", NAME, LIST_VALUE_COLUMN}, {"description", OTHER, 0},
+    {"domain", HOST, LIST_HOST_COLUMN}, {"domainip", HOST, LIST_HOST_COLUMN},
+    {"domainname", HOST, LIST_HOST_COLUMN}, {"domainport", HOST, 0},
+    {"domains", HOST, LIST_HOST_COLUMN}, {"email", OTHER, 0}, {"emailaddr", OTHER, 0},
+    {"emailaddress", OTHER, 0}, {"emaildst", OTHER, 0}, {"emailsrc", OTHER, 0},
+    {"emailsubject", OTHER, 0}, {"file", OTHER, 0}, {"filehash", OTHER, 0},
+    {"filehashmd5", OTHER, 0}, {"filehashsha1", OTHER, 0}, {"filehashsha256", OTHER, 0},
+    {"filename", OTHER, 0}, {"filenamemd5", OTHER, 0}, {"filenamesha1", OTHER, 0},
+    {"filenamesha256", OTHER, 0}, {"filepath", OTHER, 0}, {"filepathname", OTHER, 0},
+    {"fqdn", HOST, LIST_HOST_COLUMN}, {"hash", OTHER, 0}, {"host", HOST, LIST_HOST_COLUMN},
+    {"hostip", HOST, LIST_HOST_COLUMN}, {"hostname", HOST, LIST_HOST_COLUMN},
+    {"hostnameport", HOST, 0}, {"hostport", HOST, 0}, {"imphash", OTHER, 0},
+    {"indicator", NAME, LIST_INDICATOR_COLUMN}, {"indicatorvalue", NAME, LIST_ENTRY_COLUMN},
+    {"info", OTHER, 0}, {"inteladdr", HOST, 0}, {"intelcerthash", OTHER, 0},
+    {"inteldomain", HOST, 0}, {"intelemail", OTHER, 0}, {"intelfilehash", OTHER, 0},
+    {"intelfilename", OTHER, 0}, {"intelpubkeyhash", OTHER, 0}, {"intelsoftware", OTHER, 0},
+    {"intelurl", HOST, 0}, {"intelusername", OTHER, 0}, {"ioc", NAME, LIST_IOC_COLUMN},
+    {"iocvalue", NAME, LIST_ENTRY_COLUMN}, {"ip", HOST, LIST_HOST_COLUMN}, {"ipaddr", HOST, 0},
+    {"ipaddress", HOST, LIST_HOST_COLUMN}, {"ipdomain", HOST, LIST_HOST_COLUMN}, {"ipdst", HOST, 0},
+    {"ipdstport", HOST, 0}, {"ipport", HOST, LIST_HOST_COLUMN}, {"ips", HOST, LIST_HOST_COLUMN},
+    {"ipsrc", HOST, 0}, {"ipsrcport", HOST, 0}, {"ipv4", HOST, LIST_HOST_COLUMN},
+    {"ipv4addr", HOST, 0}, {"ipv6", HOST, 0}, {"ipv6addr", HOST, 0}, {"ja3", OTHER, 0},
+    {"link", OTHER, 0}, {"mail", OTHER, 0}, {"md5", OTHER, 0}, {"md5hash", OTHER, 0},
+    {"mutex", OTHER, 0}, {"observable", NAME, LIST_VALUE_COLUMN}, {"package", OTHER, 0},
+    {"packagename", OTHER, 0}, {"pdb", OTHER, 0}, {"reference", OTHER, 0},
+    {"registrykey", OTHER, 0}, {"regkey", OTHER, 0}, {"regkeyvalue", OTHER, 0}, {"sha1", OTHER, 0},
+    {"sha1hash", OTHER, 0}, {"sha224", OTHER, 0}, {"sha256", OTHER, 0}, {"sha256hash", OTHER, 0},
+    {"sha384", OTHER, 0}, {"sha512", OTHER, 0}, {"sha512hash", OTHER, 0}, {"ssdeep", OTHER, 0},
+    {"text", OTHER, 0}, {"tlsh", OTHER, 0}, {"uri", HOST, LIST_URL_COLUMN},
+    {"url", HOST, LIST_URL_COLUMN}, {"urls", HOST, LIST_URL_COLUMN}, {"useragent", OTHER, 0},
+    {"value", NAME, LIST_VALUE_COLUMN}, {"vulnerability", OTHER, 0}, {"yara", OTHER, 0}
+    /* clang-format on */
+};
+#undef HOST
+#undef OTHER
+#undef NAME
+
+static int compare_words(const void *key, const void *word) {
+    return strcmp(key, ((const struct list_word *)word)->word);
+}
 
 struct list_meaning list_meaning_of(struct list_span word) {
-    char folded[LIST_FOLDED];
-    if (list_length(word) >= 2 && url_is_letter(*word.at) && list_fold(word, true, folded))
-        for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
-            if (strstr(WORDS[i].words, folded) != NULL)
-                return WORDS[i].meaning;
-    return (struct list_meaning){LIST_IS_WORD, LIST_NO_COLUMN};
+    char folded[LIST_FOLDED] = "";
+    const struct list_word *found = NULL;
+    if (list_length(word) >= 2 && url_is_letter(*word.at) && list_fold(word, true, folded)) {
+        folded[strlen(folded) - 1] = '\0'; /* the comma after it */
+        found =
+            bsearch(folded + 1, WORDS, sizeof WORDS / sizeof *WORDS, sizeof *WORDS, compare_words);
+    }
+    return found != NULL
+               ? (struct list_meaning){(enum list_class)found->type, (enum list_rank)found->column}
+               : (struct list_meaning){LIST_IS_WORD, LIST_NO_COLUMN};
 }
 
 /* Returns true if a name is that of a file or of a package. None of these endings is a top-level
@@ -167,7 +201,8 @@ enum list_class list_class_of(struct list_span *field) {
     struct bloom_url_plain plain;
     if (list_length(*field) == 0 || list_is_number(*field) || list_is_card(*field))
         return LIST_IS_WORD;
-    const enum list_class type = list_meaning_of(*field).type;
+    const bool has_dot = list_has(*field, '.');
+    const enum list_class type = has_dot ? LIST_IS_WORD : list_meaning_of(*field).type;
     if (type != LIST_IS_WORD)
         return type;
     const bool with_scheme = list_has_scheme(*field);

@@ -15,7 +15,7 @@ enum {
 void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
     bloom_database_close_row(&chunks->reader, SQLITE_OK);
-    bloom_database_close_row(&chunks->row_0_reader, SQLITE_OK);
+    bloom_database_close_row(&chunks->witness, SQLITE_OK);
 }
 
 void bloom_chunks_finish(struct bloom_chunks *chunks) {
@@ -114,7 +114,7 @@ static int refuse_newer(struct bloom_chunks *chunks, const char *problem) {
 /* A row that equals the one before is intact, too. */
 static int judge_row_0(struct bloom_chunks *chunks, const uint8_t *row, int length) {
     char problem[BLOOM_PROBLEM_SIZE];
-    if (chunks->revision > 0 && length == BLOOM_CONFIGURATION_BYTES &&
+    if (chunks->span->revision > 0 && length == BLOOM_CONFIGURATION_BYTES &&
         memcmp(row, chunks->row_0, BLOOM_CONFIGURATION_BYTES) == 0)
         return SQLITE_OK;
     switch (bloom_configuration_judge(row, length, problem)) {
@@ -160,7 +160,7 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
     memcpy(chunks->row_0, row, BLOOM_CONFIGURATION_BYTES);
     chunks->configuration = configuration;
     memset(chunks->layers, 0, sizeof chunks->layers);
-    chunks->revision++;
+    chunks->span->revision++;
     return SQLITE_OK;
 }
 
@@ -169,9 +169,7 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
  * moves, SQLite may roll back, and nobody else must close it then. */
 static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row) {
     const bool stays = !changes && !chunks->span->is_usable && chunks->cursors > 0;
-    sqlite3_blob **place = changes ? &chunks->writer
-                           : stays ? &chunks->row_0_reader
-                                   : &chunks->reader;
+    sqlite3_blob **place = changes ? &chunks->writer : stays ? &chunks->witness : &chunks->reader;
     if (!changes && !stays) /* it may be of a table that has another name now */
         bloom_chunks_close_reader(chunks);
     const enum access access =
@@ -186,15 +184,39 @@ static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row
     return code;
 }
 
+/* SQLite rolls back names and tables without a word to an object that has not begun the
+ * transaction. But when it rolls back a transaction that has changed the schema, in part or whole,
+ * it ends every cursor of an ordinary table, and so the witness. Then the statements under way end,
+ * too. In a memdb file there is no witness: see choose_access. */
+static int ask_witness(struct bloom_chunks *chunks) {
+    struct bloom_database *database = chunks->database;
+    uint8_t byte;
+    if (chunks->witness == NULL && (chunks->cursors == 0 || !database->owner->names_changed))
+        return SQLITE_OK;
+    bloom_span_ask_file(chunks->span);
+    if (chunks->span->is_memory_file)
+        return bloom_database_close_row(&chunks->witness, SQLITE_OK);
+    if (chunks->witness != NULL && sqlite3_blob_read(chunks->witness, &byte, 1, 0) != SQLITE_OK) {
+        if (sqlite3_extended_errcode(database->connection) == SQLITE_ABORT_ROLLBACK)
+            bloom_span_revise(chunks->span);
+        bloom_database_close_row(&chunks->witness, SQLITE_OK);
+    }
+    return chunks->witness == NULL && database->owner->names_changed
+               ? bloom_database_open_row(database, 0, false, &chunks->witness)
+               : SQLITE_OK;
+}
+
 int bloom_chunks_start(struct bloom_chunks *chunks, bool changes) {
     struct bloom_span *span = chunks->span;
     int code = bloom_span_start(span);
+    if (code == SQLITE_OK)
+        code = ask_witness(chunks);
     if (code != SQLITE_OK || span->knows_row_0)
         return code;
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     code = refresh_row_0(chunks, changes, row);
     if (code == SQLITE_OK &&
-        (chunks->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
+        (chunks->span->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
         code = bloom_chunks_configure(chunks, row);
     if (code != SQLITE_OK)
         return code;
@@ -531,11 +553,16 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
                      void *argument) {
     const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
     struct bloom_place place;
+    struct bloom_row *kept;
     int length;
     int code = find_chunk(chunks, id, &place);
     if (code != SQLITE_OK)
         return code;
     const uint8_t *row = bloom_database_blob(statement, 1, &length);
+    if (find_row(chunks, &place, &kept) == BLOOM_KEPT && kept->is_draft) {
+        row = kept->bytes;
+        length = (int)kept->length;
+    }
     if (row == NULL || (uint32_t)length != row_bytes(&place))
         return wrong_length(chunks, &place, length);
     code = check_head(chunks, &place, row);
@@ -550,10 +577,8 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
                 bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
-    int code = bloom_span_write(chunks->span);
-    if (code == SQLITE_OK)
-        code =
-            bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, last, &statement, &row);
+    int code =
+        bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, last, &statement, &row);
     if (code != SQLITE_OK)
         return code;
     for (sqlite3_int64 next = first; row && code == SQLITE_OK;

@@ -135,7 +135,7 @@ static int create_shadow_table(struct table *table,
         code = bloom_database_write_row(database_of(table), 0, row, sizeof row);
     if (code == SQLITE_OK)
         code = bloom_chunks_configure(&table->chunks, row);
-    table->span->writing.revision = table->chunks.revision;
+    table->span->writing.revision = table->span->revision;
     return code;
 }
 
@@ -236,7 +236,6 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     if (code != SQLITE_OK)
         return report(table, code);
     bloom_chunks_close_reader(&table->chunks);
-    table->span->writing.revision = table->chunks.revision;
     return bloom_span_rename(table->span, name);
 }
 
@@ -245,8 +244,8 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
  * table does. */
 static int enter_again(struct table *table, unsigned revision, bool changes) {
     const int code = enter(table, changes);
-    const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
-                         (code == SQLITE_OK && revision != table->chunks.revision);
+    const bool is_gone =
+        (code & 0xff) == SQLITE_CORRUPT || (code == SQLITE_OK && revision != table->span->revision);
     if (revision == 0 || !is_gone)
         return code;
     sqlite3_free(bloom_database_message(database_of(table)));
@@ -257,7 +256,7 @@ static int enter_cursor(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
     const int code = enter_again(table, cursor->revision, false);
     if (code == SQLITE_OK)
-        cursor->revision = table->chunks.revision;
+        cursor->revision = table->span->revision;
     return code;
 }
 
@@ -358,7 +357,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
     /* A cursor that is open may be of the same statement, which has read the table. */
-    cursor->revision = table->chunks.cursors > 0 ? table->chunks.revision : 0;
+    cursor->revision = table->chunks.cursors > 0 ? table->span->revision : 0;
     if (table->chunks.cursors++ == 0)
         bloom_span_ask_file(table->span);
     *result = &cursor->base;
@@ -398,6 +397,18 @@ static int refuse_plan(struct table *table, int plan) {
     }
 }
 
+/* Says what is wrong with a key that is a filter, or one of bloom_list without a key rule. As a key
+ * each would be certainly not in, or find all keys certainly not in. */
+static int refuse_key_value(struct table *table, enum bloom_key_kind kind) {
+    if (kind == BLOOM_KEY_OF_LIST)
+        return table_error(table, "the key " BLOOM_OF_LIST_ADVICE);
+    return table_error(
+        table,
+        "the key is a filter. Add its keys with the command merge, as in INSERT INTO "
+        "%s(%s, key) VALUES ('merge', ...), or pass hex(x) if the bytes are meant",
+        database_of(table)->name, database_of(table)->name);
+}
+
 static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
                          sqlite3_value **arguments) {
     struct cursor *cursor = (struct cursor *)base;
@@ -423,6 +434,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
         bloom_typed_key(table->chunks.configuration.key, arguments[0], false);
     enum bloom_key_kind kind = by_rule ? bloom_sql_asked_keys(arguments[0], shape, words, &asked)
                                        : bloom_typed_key_words(&key, shape, words);
+    if (kind == BLOOM_KEY_FILTER || kind == BLOOM_KEY_OF_LIST)
+        return refuse_key_value(table, kind);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     code = bloom_keys_check(&table->chunks, words, asked, &cursor->at_row);
@@ -493,7 +506,9 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     const struct bloom_key_rule *rule = table->chunks.configuration.key_shape.keying.rule;
     char found_words[BLOOM_WORDS_SIZE];
     bool found = false; /* gcc does not see that what succeeds sets it */
-    switch (bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words)) {
+    const enum bloom_key_kind kind =
+        bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words);
+    switch (kind) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_FOREIGN: /* by a rule: without one the layouts of tables take every key */
@@ -501,6 +516,9 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
                    ? SQLITE_NOMEM
                    : table_error(table, "%s is not %s. %s", found_words, rule->wants,
                                  bloom_sql_key_advice(rule));
+    case BLOOM_KEY_FILTER:
+    case BLOOM_KEY_OF_LIST:
+        return refuse_key_value(table, kind);
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:
@@ -618,8 +636,8 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     if (writing->transaction == BLOOM_OUTSIDE)
         return SQLITE_ABORT_ROLLBACK;
     int code = enter_again(table, writing->revision, count == 1 || table->expects_change);
-    if (code == SQLITE_OK)
-        writing->revision = table->chunks.revision;
+    if (code == SQLITE_OK || code == SQLITE_ABORT_ROLLBACK) /* which ends the statement */
+        writing->revision = table->span->revision;
     if (code != SQLITE_OK)
         report(table, code);
     else if (count == 1)

@@ -352,8 +352,8 @@ class Filter:
             if not holds:
                 raise Refused(rule)
 
+        need(2, data[:4] != b"\x89BLM" or data[4:5] in (b"", b"\1"))
         need(1, len(data) >= 64 and data[:4] == b"\x89BLM")
-        need(2, data[4] == 1)
         need(3, data[7] == 0 or data[7] == 1 and len(data) >= 128)
         self.header = bytes(data[:64 * (1 + data[7])])
         (self.number, self.hashing, lines, self.k, self.rule, self.m, self.n, self.p,
@@ -364,7 +364,7 @@ class Filter:
         need(5, key in LAYOUTS and (not salted or self.number in SALTED))
         self.layout, most_k, most_m, multiple, self.to_bits = LAYOUTS[key]
         need(6, salted == (lines == 1))
-        need(7, self.rule in (0, 1, 2) and (self.rule == 0 or self.number in SALTED))
+        need(7, self.rule in (0, 1, 2, 3) and (self.rule == 0 or self.number in SALTED))
         spare = data[13:16] + (data[80:128] if salted else b"")
         if self.layout == "redisbloom":
             spare += data[45:48] + bytes([data[44] >> 1])

@@ -100,15 +100,17 @@ static int work_on(struct work *work, const struct sqlite_bloom_key *keys,
     int status = SQLITE_BLOOM_OK;
     if (work->answers != NULL) {
         unsigned char *answers = work->answers + work->read;
-        if (!work->ruled)
-            sqlite_bloom_filter_check_many(work->filter, keys, count, found);
+        if (!work->ruled && sqlite_bloom_filter_check_many(work->filter, keys, count, found) < 0)
+            status = SQLITE_BLOOM_REFUSED;
         for (size_t i = 0; i < count && status == SQLITE_BLOOM_OK; i++) {
             int answer = work->ruled ? sqlite_bloom_filter_check(work->filter, keys[i]) : found[i];
-            if (answer == SQLITE_BLOOM_NO_MEMORY)
+            if (answer == SQLITE_BLOOM_NO_MEMORY || answer == SQLITE_BLOOM_REFUSED)
                 status = answer;
             else if (answer >= 0)
                 answers[places[i]] = (unsigned char)answer;
         }
+        if (status == SQLITE_BLOOM_REFUSED)
+            snprintf(work->problem, sizeof work->problem, "%s", FILTER_AS_KEY);
     } else if (work->done == 0 && are_lines(keys, count)) {
         snprintf(work->problem, sizeof work->problem,
                  "each key ends in a line end, which would be part of it. Pass the open file"
