@@ -1,6 +1,7 @@
 # How the tests are built and run; included by the Makefile. tests/README.md says what is where.
 #
-#: make test           what must pass, in a minute on two cores; ONLY=WORD: what is named so
+#: make test           what must pass, in a minute on two cores; test, long, exhaustive, packages
+#:                     and clusters take ONLY=WORD: suites whose name or path has that word
 #: make fetch          what make test needs of PyPI and npm, once
 #: make check          the same and what takes longer
 #: make long           what takes longer, as CI runs it
@@ -10,6 +11,8 @@
 #: make bench          measures and draws, into tests/bench/results
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
+#: make build/plain/bloom.so       a build for tests, with limits from the environment;
+#:                     build/sanitized, coverage and counted are others (tests/README.md)
 #
 # They need Python, and the unit tests cmocka. run.py skips what is not installed, and names the
 # package of Debian.
@@ -210,17 +213,11 @@ EXHAUSTIVE_SUITES = \
     '40,000 plans=SEED=4 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
     '300,000 spellings of URLs=SEED=2 COUNT=300000 $(PYTHON) tests/documentation/urls_test.py'
 
-# With ONLY all that there is: those of make long, packages, hosts and clusters, too. Not the
-# exhaustive ones, of which make exhaustive ONLY=WORD chooses.
-SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
-OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
-    'hosts in their languages=[binaries wheel npm drivers] $(PYTHON) tests/hosts/hosts.py'
-
 RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
 test:
 	@command -v $(PYTHON) >/dev/null || \
 	    { echo 'make test needs python3: apt-get install python3' >&2; exit 1; }
-	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES) $(if $(ONLY),$(OTHER_SUITES))
+	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES)
 
 fetch:
 	@PYTHON=$(PYTHON) sh tests/fetch.sh
