@@ -222,7 +222,7 @@ class AsInSql(Program):
         self.assertEqual(
             (filter.capacity, filter.fpr, filter.layout, filter.key, filter.count()),
             (100, 0.001, "blocked", "url", 1))
-        self.assertEqual(filter.fpr_now, sql("bloom_fpr(?)", filter))
+        self.assertEqual(filter.fpr_now, sql("bloom_fpr_now(?)", filter))
         self.assertEqual(filter, Filter.build(["a.example/"], 100, 0.001, **keywords(
             f"key=url, {SALT}")))
         self.assertEqual(repr(filter), "<sqlite_bloom.Filter layout=blocked key=url salted"

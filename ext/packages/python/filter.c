@@ -361,7 +361,7 @@ static PyObject *filter_estimate(PyObject *self, PyObject *nothing) {
     if (filter_of(self) == NULL)
         return NULL;
     sqlite_bloom_filter_estimate(((struct filter *)self)->filter, &is);
-    return Py_BuildValue("dd", is.count, is.rate);
+    return Py_BuildValue("dd", is.count, is.fpr_now);
 }
 
 /* _count(key): how often it was added, or None for NaN and NA. */
