@@ -30,6 +30,7 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_export", 2, 2, bloom_sql_export, NULL, NULL},
     {"bloom_url", 1, 1, bloom_sql_url, NULL, NULL},
     {"bloom_agg", 1, 4, NULL, bloom_sql_agg_step, bloom_sql_agg_final},
+    {"bloom_list_agg", 1, 3, NULL, bloom_sql_list_agg_step, bloom_sql_list_agg_final},
     {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_merge_final},
     {"bloom_intersect_agg", 1, 1, NULL, bloom_sql_intersect_agg_step, bloom_sql_merge_final},
     {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL},

@@ -4,7 +4,7 @@
 #include "sqlite-bloom-filter.h"
 
 #include "base/text.h"
-#include "filter/builder.h"
+#include "filter/blocklist.h"
 #include "filter/header.h"
 #include "filter/key.h"
 #include "filter/layouts/kernels/kernel.h"
@@ -268,8 +268,8 @@ static int words_of_any(const struct bloom_shape *shape, const struct sqlite_blo
                    : report_fail(report, SQLITE_BLOOM_REFUSED, "the key %s", reason);
     describe_key(found, key);
     if (shape->keying.rule != NULL)
-        return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key, %s, is not a URL. Leave it out",
-                           found);
+        return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key, %s, is not %s. Leave it out",
+                           found, shape->keying.rule->wants);
     return report_fail(
         report, SQLITE_BLOOM_NO_KEY,
         "the key is %s, but the keys of layout %s are %s. Convert it, or leave it out", found,
@@ -577,6 +577,13 @@ struct sqlite_bloom_builder {
     struct bloom_memory memory;
 };
 
+/* Chooses a seed for a key set, from an address and the clock. */
+static void choose_seed(const void *address, uint64_t seed[2]) {
+    const uint64_t place = (uint64_t)(uintptr_t)address, moment = (uint64_t)time(NULL);
+    seed[0] = bloom_mix(place ^ bloom_mix(moment));
+    seed[1] = bloom_mix(bloom_mix(place) + (uint64_t)clock());
+}
+
 int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, const char *options,
                               const struct sqlite_bloom_memory *memory, char *problem) {
     const struct report report = {problem, __func__};
@@ -590,9 +597,8 @@ int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, c
     if (made == NULL)
         return report_no_memory(&report);
     made->memory = own;
-    const uint64_t place = (uint64_t)(uintptr_t)made, moment = (uint64_t)time(NULL);
-    const uint64_t seed[2] = {bloom_mix(place ^ bloom_mix(moment)),
-                              bloom_mix(bloom_mix(place) + (uint64_t)clock())};
+    uint64_t seed[2];
+    choose_seed(made, seed);
     bloom_builder_begin(&made->builder, &shape, UINT64_MAX, seed, &made->memory);
     *builder = made;
     return SQLITE_BLOOM_OK;
@@ -657,6 +663,36 @@ void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder) {
     const struct bloom_memory memory = builder->memory;
     bloom_builder_release(&builder->builder);
     bloom_release(&memory, builder);
+}
+
+int sqlite_bloom_filter_from_list(struct sqlite_bloom_filter **filter, const void *text,
+                                  size_t length, double p, const char *options,
+                                  const struct sqlite_bloom_memory *memory, char *problem) {
+    const struct report report = {problem, __func__};
+    const struct bloom_memory own = memory_of(memory);
+    const uint8_t *bytes = length > 0 ? text : (const uint8_t *)"";
+    struct bloom_blocklist blocklist;
+    bloom_problem reason;
+    struct bloom_shape shape;
+    uint8_t *made = NULL;
+    uint64_t seed[2];
+    *filter = NULL;
+    int status = read_parameters(&shape, p != 0 ? p : BLOOM_BLOCKLIST_RATE, options, &report);
+    if (status != SQLITE_BLOOM_OK)
+        return status;
+    if (!bloom_blocklist_is_text(bytes, length, false, reason))
+        return report_fail(&report, SQLITE_BLOOM_REFUSED, "%s", reason);
+    choose_seed(&blocklist, seed);
+    enum bloom_built built =
+        bloom_blocklist_begin(&blocklist, &shape, UINT64_MAX, seed, &own, reason);
+    if (built != BLOOM_BUILT)
+        return status_of_building(built, reason, &report);
+    built = bloom_blocklist_add(&blocklist, bytes, length, NULL, NULL, reason);
+    if (built == BLOOM_BUILT)
+        built = bloom_blocklist_finish(&blocklist, NULL, NULL, &shape, &made, reason);
+    bloom_blocklist_release(&blocklist);
+    status = status_of_building(built, reason, &report);
+    return status != SQLITE_BLOOM_OK ? status : filter_own(filter, &own, &shape, made, &report);
 }
 
 /* --- Other systems --- */

@@ -310,6 +310,16 @@ int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
 /* Releases a builder and its keys. builder may be NULL. */
 void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder);
 
+/* Makes a filter of the entries of a block list, with bytes of its own: those of
+ * bloom_list_agg(text, p, options). text is the text of the list in UTF-8, of length bytes, in any
+ * of the forms that ext/URLS.md names. It may be NULL when length is 0. p = 0 means 0.0001. options
+ * is as above. Unless it names a key rule, the filter has key=url_nocase, or key=host if no entry
+ * has a path. Fails with NO_MEMORY, CHOSEN_KEYS and REFUSED, for example if the text is the name of
+ * a file or has no entry. */
+int sqlite_bloom_filter_from_list(struct sqlite_bloom_filter **filter, const void *text,
+                                  size_t length, double p, const char *options,
+                                  const struct sqlite_bloom_memory *memory, char *problem);
+
 /* --- Other systems --- */
 
 /* Makes a filter from bytes that another system wrote, with bytes of its own. format is one that

@@ -15,9 +15,11 @@
 enum { BLOOM_RULE_KEYS_MAXIMUM = 30 };
 
 struct bloom_key_rule {
-    const char *name; /* in lower case, as the option key=NAME has it */
-    uint8_t number;   /* as stored in the header; not 0 */
-    bool nocase;      /* the ASCII letters of path and query become lower case */
+    const char *name;  /* in lower case, as the option key=NAME has it */
+    uint8_t number;    /* as stored in the header; not 0 */
+    bool nocase;       /* the ASCII letters of path and query become lower case */
+    bool hosts;        /* only hosts are added and asked */
+    const char *wants; /* what an added key must be */
 };
 
 /* Finds the rule of a number, NULL for rule 0. Returns false when the number is unknown. */

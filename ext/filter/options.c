@@ -53,9 +53,10 @@ static unsigned digit_of(char letter) {
 static int unknown_option(struct bloom_text name, bool alone, const char *list,
                           bloom_problem problem) {
     /* An option of tables, and three names that others have for it. */
-    static const char *const NAMES[] = {"capacity", "n", "size", "items",
-                                        "fpr",      "p", "rate", "error_rate"};
-    enum { NAME_COUNT = 8 };
+    static const char *const NAMES[] = {"capacity",    "n",   "size",   "items",
+                                        "fpr",         "p",   "rate",   "error_rate",
+                                        "generations", "ttl", "expire", "retention"};
+    enum { NAME_COUNT = 12, OF_VALUES = 8 };
     const bool for_table = strstr(list, NAMES[0]) != NULL;
     char quoted[BLOOM_QUOTE_SIZE], meant[BLOOM_QUOTE_SIZE] = "";
     size_t digits = 0, called = 0;
@@ -73,12 +74,13 @@ static int unknown_option(struct bloom_text name, bool alone, const char *list,
         snprintf(meant, sizeof meant, "Write layout=%s. ", layout->name);
     else if (rule != NULL && alone && for_table)
         snprintf(meant, sizeof meant,
-                 "The column is always called key. If keys are URLs, write key=%s. ", rule->name);
+                 "The column is always called key. If a key is %s, write key=%s. ", rule->wants,
+                 rule->name);
     else if (rule != NULL)
         snprintf(meant, sizeof meant, "Write key=%s. ", rule->name);
     else if (called < NAME_COUNT && for_table)
         snprintf(meant, sizeof meant, "The option is called %s. ", NAMES[called / 4 * 4]);
-    else if (called < NAME_COUNT)
+    else if (called < OF_VALUES)
         snprintf(meant, sizeof meant, "Give n and p as numbers before the options. ");
     else if (alone && for_table)
         snprintf(meant, sizeof meant,
@@ -106,6 +108,9 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
         return WRONG(problem, "option %s is given twice. Leave one out", options[which].name);
     *given |= 1u << which;
     struct bloom_text value = unquote(trim(equals + 1, argument.length - before - 1));
+    if (value.length > 0 && memchr(value.start, '=', value.length) != NULL)
+        return bloom_option_wrong(
+            problem, "one option has the value %s. Write commas between options", value);
     return options[which].read(target, value, problem);
 }
 
@@ -177,7 +182,8 @@ int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keyi
 
 int bloom_option_layout(void *target, struct bloom_text value, bloom_problem problem) {
     struct bloom_choice *choice = target;
-    char names[BLOOM_EXPECTATION_SIZE] = "layout is %s. Write one of ";
+    char names[BLOOM_EXPECTATION_SIZE] =
+        "layout is %s. Leave it out, or write counting, fuse or bitmap. All layouts are ";
     const struct bloom_layout *layout = bloom_layout_by_name(value.start, value.length);
     choice->layout = layout;
     if (choice->for_table && (layout == NULL || layout->blocks == NULL))

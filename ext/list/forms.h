@@ -16,7 +16,7 @@
     FORM(LIST_ADBLOCK, "Adblock rule")                                                             \
     FORM(LIST_ADBLOCK_PAGE, "Adblock rule, for this page only")                                    \
     FORM(LIST_ADBLOCK_OPTIONS, "Adblock rule, options ignored")                                    \
-    FORM(LIST_ADBLOCK_CONDITION, "Adblock rule with a condition")                                  \
+    FORM(LIST_ADBLOCK_CONDITION, "no entry: a rule with a condition")                              \
     FORM(LIST_DNSMASQ, "dnsmasq")                                                                  \
     FORM(LIST_UNBOUND, "unbound")                                                                  \
     FORM(LIST_ZONE, "policy zone")                                                                 \
@@ -48,7 +48,10 @@
     FORM(LIST_UNOPENED, "no entry: the host is not a name or address")                             \
     FORM(LIST_TOO_LONG, "no entry: a line longer than 16384 bytes")
 #define LIST_FORM(form, words) form,
-enum list_form { LIST_FORMS(LIST_FORM) LIST_NO_KEY = LIST_EXCEPTION /* from here on */ };
+enum list_form {
+    LIST_FORMS(LIST_FORM) LIST_FORM_COUNT,
+    LIST_NO_KEY = LIST_EXCEPTION /* from here on */
+};
 #undef LIST_FORM
 
 /* The heading of a table: what separates fields, how many there are, and which of them, counted

@@ -161,15 +161,19 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
             span = whole;
         break;
     }
-    if (form < LIST_NO_KEY)
+    const bool has_key = form < LIST_NO_KEY;
+    if (has_key)
         list->key[list->url.length] = '\0';
     *entry = (struct bloom_list_entry){
         .line = list->line,
         .written = span.at,
         .written_bytes = list_length(span),
         .is_text = is_text || list_is_text(span),
-        .key = form < LIST_NO_KEY ? list->key : NULL,
-        .key_bytes = form < LIST_NO_KEY ? list->url.length : 0,
+        .key = has_key && form != LIST_ADBLOCK_CONDITION ? list->key : NULL,
+        .request_key = has_key ? list->key : NULL,
+        .key_bytes = has_key ? list->url.length : 0,
+        .host_bytes = has_key ? list->url.host : 0,
+        .form = form,
         .note = list_note(form),
     };
     return BLOOM_LIST_ENTRY;

@@ -40,7 +40,9 @@ struct bloom_list_entry {
     size_t written_bytes;
     const uint8_t *key; /* as bloom_url makes it, with a zero byte after it; NULL: not an entry.
                            Valid until the next call. */
-    size_t key_bytes;
+    const uint8_t *request_key;   /* likewise, also if only single requests are stopped */
+    size_t key_bytes, host_bytes; /* the host is the first part of the key */
+    enum list_form form;
     bool is_text;     /* what is written is valid UTF-8 */
     const char *note; /* why it is not an entry, or how it was read; NULL: as a URL or name */
 };

@@ -5,8 +5,6 @@
  * the size at the end. */
 #include "sqlite/functions.h"
 
-#include "filter/builder.h"
-
 #include <string.h>
 
 /* What n was in the first row of a group. */
@@ -142,10 +140,8 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
         context, "n, p or options differ within a group (%s). Give the same for all rows", problem);
 }
 
-/* Returns true if building succeeded, or else fails the function. problem says what was refused.
- * The caller reports an interrupt. */
-static bool succeeded(sqlite3_context *context, enum bloom_built built,
-                      const struct bloom_builder *builder, const char *problem) {
+bool bloom_sql_built(sqlite3_context *context, enum bloom_built built,
+                     const struct bloom_builder *builder, const char *problem) {
     switch (built) {
     case BLOOM_BUILT:
         return true;
@@ -167,7 +163,7 @@ static bool take_key(sqlite3_context *context, struct bloom_builder *builder, sq
     bool adds;
     return bloom_sql_key_to_add(context, 1, key, &builder->shape, words, &adds) &&
            (!adds ||
-            succeeded(context, bloom_builder_add(builder, words, problem), builder, problem));
+            bloom_sql_built(context, bloom_builder_add(builder, words, problem), builder, problem));
 }
 
 /* bloom_agg(key [, n [, p [, options]]]), or bloom_agg(key, filter). */
@@ -197,7 +193,7 @@ void bloom_sql_agg_final(sqlite3_context *context) {
             bloom_builder_finish(builder, bloom_poller_ends, &poller, &shape, &filter, problem);
         if (poller.code != SQLITE_OK)
             sqlite3_result_error_code(context, poller.code);
-        else if (succeeded(context, built, builder, problem))
+        else if (bloom_sql_built(context, built, builder, problem))
             bloom_sql_result_filter(context, &shape, filter);
     }
     bloom_builder_release(builder);

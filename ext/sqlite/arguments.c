@@ -68,12 +68,14 @@ static inline bool read_header(struct bloom_recent_header *recent, struct bloom_
 /* Says why a value that is not a BLOB is not a filter, and what to do. */
 static enum bloom_stored_kind not_stored(sqlite3_value *value, bloom_problem problem) {
     char words[BLOOM_WORDS_SIZE];
-    const char *text = NULL, *advice = "Give a BLOB that bloom_new or bloom_agg has made";
+    const char *text = NULL, *mark = NULL;
+    const char *advice = "Give a BLOB that bloom_new or bloom_agg has made";
     if (bloom_sql_describe(words, value) == NULL)
         return BLOOM_STORED_NO_MEMORY;
     if (sqlite3_value_type(value) == SQLITE_TEXT) {
         text = (const char *)sqlite3_value_text(value); /* bloom_sql_describe has converted it */
         advice = "Give the filter itself, as in (SELECT f FROM filters WHERE name = 'bad')";
+        mark = strchr(text, 'B');
     }
     if (sqlite3_value_type(value) == SQLITE_NULL)
         bloom_fail(
@@ -85,6 +87,9 @@ static enum bloom_stored_kind not_stored(sqlite3_value *value, bloom_problem pro
                             "3.41 or later");
     else if (text != NULL && strncmp(text, "iUJMT", 5) == 0)
         bloom_fail(problem, "is a filter in base64. Decode it, and bind its bytes");
+    else if (mark != NULL && mark - text <= 3 && strncmp(mark, "BLM\1", 4) == 0)
+        bloom_fail(problem, "is the bytes of a filter that were turned into text. Bind them as a "
+                            "BLOB, and leave out a CAST or a concatenation");
     else
         bloom_fail(problem, "is not a filter but %s. %s", words, advice);
     return BLOOM_STORED_NOT;
@@ -261,8 +266,8 @@ static bool skip_key(sqlite3_context *context, int position, sqlite3_value *valu
     if (kind == BLOOM_KEY_NO_MEMORY || bloom_sql_describe(found, value) == NULL)
         sqlite3_result_error_nomem(context);
     else if (shape->keying.rule != NULL)
-        bloom_sql_error(context, "%s (argument %d) is not a URL. " BLOOM_NO_KEY_ADVICE, found,
-                        position);
+        bloom_sql_error(context, "%s (argument %d) is not %s. %s", found, position,
+                        shape->keying.rule->wants, bloom_sql_key_advice(shape->keying.rule));
     else
         bloom_sql_error(context,
                         "argument %d is %s, but the keys of layout %s are %s. Convert it with "

@@ -3,6 +3,7 @@
 #ifndef BLOOM_SQLITE_FUNCTIONS_H
 #define BLOOM_SQLITE_FUNCTIONS_H
 
+#include "filter/builder.h"
 #include "filter/options.h"
 #include "sqlite/message.h"
 #include "sqlite/pins.h"
@@ -121,6 +122,11 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
 bool bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
                             uint64_t bytes);
 
+/* Returns true if building succeeded, or else fails the function. problem says what was refused.
+ * The caller reports an interrupt. */
+bool bloom_sql_built(sqlite3_context *context, enum bloom_built built,
+                     const struct bloom_builder *builder, const char *problem);
+
 /* --- The functions --- */
 
 /* scalar.c */
@@ -131,9 +137,10 @@ bloom_sql_call bloom_sql_new, bloom_sql_new_bits, bloom_sql_size, bloom_sql_add,
 /* exchange.c, rows/url.c */
 bloom_sql_call bloom_sql_import, bloom_sql_export, bloom_sql_url;
 
-/* merge.c, aggregate.c */
+/* merge.c, aggregate.c, list_aggregate.c */
 bloom_sql_call bloom_sql_union, bloom_sql_intersect;
-bloom_sql_call bloom_sql_union_agg_step, bloom_sql_intersect_agg_step, bloom_sql_agg_step;
-bloom_sql_end bloom_sql_merge_final, bloom_sql_agg_final;
+bloom_sql_call bloom_sql_union_agg_step, bloom_sql_intersect_agg_step, bloom_sql_agg_step,
+    bloom_sql_list_agg_step;
+bloom_sql_end bloom_sql_merge_final, bloom_sql_agg_final, bloom_sql_list_agg_final;
 
 #endif

@@ -2,7 +2,7 @@
  * Filters are BLOBs in SQLite's memory, so that a result need not be copied. */
 #include "sqlite/value.h"
 
-#include "filter/builder.h"
+#include "filter/blocklist.h"
 #include "sqlite/poll.h"
 
 #include <assert.h>
@@ -120,6 +120,17 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
     return kind != BLOOM_KEY
                ? kind
                : bloom_ruled_keys(shape, text, (size_t)length, &bloom_sql_memory, words, count);
+}
+
+bool bloom_sql_is_list(sqlite3_value *value, const uint8_t *bytes, uint64_t length,
+                       bloom_problem problem) {
+    const int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
+        return bloom_fail(
+            problem, "the text is NULL. If readfile was to read it, check the name of the file");
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return bloom_fail(problem, "the text is a number. Give TEXT or a BLOB");
+    return bloom_blocklist_is_text(bytes, (size_t)length, type == SQLITE_BLOB, problem);
 }
 
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying) {

@@ -75,6 +75,14 @@ void bloom_sql_result_bytes(sqlite3_context *context, uint8_t *bytes, uint64_t l
 void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
                              uint8_t *filter);
 
+/* --- Lists --- */
+
+/* Returns true if a value, whose bytes are given, may be the text of a list. NULL is an error and
+ * not an empty text, because readfile returns NULL for a file that is missing. A number, the name
+ * of a file and an address are errors, too. The problem is a sentence. */
+bool bloom_sql_is_list(sqlite3_value *value, const uint8_t *bytes, uint64_t length,
+                       bloom_problem problem);
+
 /* --- Keys --- */
 
 /* Hashes the key under which a value is added to filters of that shape. Only layout, keying and
@@ -95,6 +103,12 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
 #define BLOOM_NO_KEY_ADVICE                                                                        \
     "Read a block list with bloom_list, and leave out other text with "                            \
     "WHERE bloom_url(key) IS NOT NULL"
+
+/* The same for any rule, to follow "is not" and the rule's wants. */
+static inline const char *bloom_sql_key_advice(const struct bloom_key_rule *rule) {
+    return rule->hosts ? "Use key=url if entries have paths, or leave this one out"
+                       : BLOOM_NO_KEY_ADVICE;
+}
 
 /* Appends a keying to a JSON object: ,"key":"url","salted":true, or nothing. */
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying);

@@ -490,6 +490,7 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     struct bloom_typed_key key = bloom_typed_key(table->chunks.configuration.key, value, true);
+    const struct bloom_key_rule *rule = table->chunks.configuration.key_shape.keying.rule;
     char found_words[BLOOM_WORDS_SIZE];
     bool found = false; /* gcc does not see that what succeeds sets it */
     switch (bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words)) {
@@ -498,7 +499,8 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     case BLOOM_KEY_FOREIGN: /* by a rule: without one the layouts of tables take every key */
         return bloom_sql_describe(found_words, value) == NULL
                    ? SQLITE_NOMEM
-                   : table_error(table, "%s is not a URL. " BLOOM_NO_KEY_ADVICE, found_words);
+                   : table_error(table, "%s is not %s. %s", found_words, rule->wants,
+                                 bloom_sql_key_advice(rule));
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:

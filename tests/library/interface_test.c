@@ -512,7 +512,7 @@ static void refusals(void) {
     refused(NEW(10, 0.5, "fuse"), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: cannot make an empty filter of layout fuse. ");
     refused(NEW(10, 0.5, "%s\xff"), SQLITE_BLOOM_REFUSED,
-            "sqlite_bloom_filter_new: layout is '%s\\xff'. Write one of 'blocked', ");
+            "sqlite_bloom_filter_new: layout is '%s\\xff'. Leave it out, or write counting, ");
     refused(sqlite_bloom_builder_open(&builder, 0.01, "classic32", NULL, problem),
             SQLITE_BLOOM_REFUSED, "sqlite_bloom_builder_open: layout classic32 is only for ");
     assert_null(builder);

@@ -3,7 +3,8 @@
  *
  *   line   the number of the line, from 1
  *   entry  what is written: the line, a name in it, or a field; a BLOB if it is not UTF-8
- *   key    the key by bloom_url; NULL if it is not an entry
+ *   key    the key by bloom_url, of an entry that stops a person who opens the page; or NULL
+ *   request_key  the same, also for a rule that stops only some requests
  *   note   why it is not an entry, or how it was read if it is not simply a URL or a name
  *
  * Remarks and blank lines have no row. The text is TEXT or a BLOB, as readfile returns it, in
@@ -17,6 +18,7 @@ enum list_column {
     LIST_COLUMN_LINE,
     LIST_COLUMN_ENTRY,
     LIST_COLUMN_KEY,
+    LIST_COLUMN_REQUEST_KEY,
     LIST_COLUMN_NOTE,
     LIST_COLUMN_ARGUMENT
 };
@@ -52,6 +54,12 @@ static int list_rows_begin(struct bloom_rows *rows, const struct bloom_run *run)
     return list_rows_next(rows);
 }
 
+/* Makes a key the result, with its zero byte, so that nobody has to add one; or NULL. */
+static void list_key_result(sqlite3_context *context, const uint8_t *key) {
+    if (key != NULL)
+        sqlite3_result_text(context, (const char *)key, -1, SQLITE_TRANSIENT);
+}
+
 static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {
     const struct bloom_list_entry *entry = &((const struct list_cursor *)rows)->entry;
     switch (column) {
@@ -65,9 +73,11 @@ static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *con
         else /* strict programs fail on TEXT that is not UTF-8 */
             sqlite3_result_blob64(context, entry->written, entry->written_bytes, SQLITE_TRANSIENT);
         break;
-    case LIST_COLUMN_KEY: /* with its zero byte, so that nobody has to add one */
-        if (entry->key != NULL)
-            sqlite3_result_text(context, (const char *)entry->key, -1, SQLITE_TRANSIENT);
+    case LIST_COLUMN_KEY:
+        list_key_result(context, entry->key);
+        break;
+    case LIST_COLUMN_REQUEST_KEY:
+        list_key_result(context, entry->request_key);
         break;
     default:
         if (entry->note != NULL)
@@ -78,7 +88,8 @@ static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *con
 const struct bloom_table_function bloom_list_function = {
     .name = "bloom_list",
     .declaration =
-        "CREATE TABLE x(line INTEGER, entry TEXT, key TEXT, note TEXT, argument BLOB HIDDEN)",
+        "CREATE TABLE x(line INTEGER, entry TEXT, key TEXT, request_key TEXT, note TEXT, "
+        "argument BLOB HIDDEN)",
     .missing = "the text is missing. Give it, as in bloom_list(readfile('hosts.txt'))",
     .argument_column = LIST_COLUMN_ARGUMENT,
     .ordered_column = LIST_COLUMN_LINE,

@@ -11,7 +11,6 @@
  */
 #include "sqlite/rows/table_function.h"
 
-#include "list/span.h"
 #include "sqlite/message.h"
 #include "sqlite/poll.h"
 
@@ -46,79 +45,11 @@ int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
     return message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-/* Returns true if a text looks like the name of a file, for example 'hosts.txt' instead of
- * readfile('hosts.txt'), '/etc/hosts', '~/list', 'lists/x' or 'C:\list'. It ends like the names of
- * lists (none of these ends is a top-level domain), or it is a path without signs that names of
- * files seldom have. It begins neither with a scheme nor with a host and a slash. It has blanks
- * only if it is a whole path with such an end. */
-static bool is_file_name(const uint8_t *text, size_t length) {
-    static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list", ".lst",
-                                       ".log", ".hosts", ".conf", ".yaml", ".yml",  ".gz"};
-    enum { NAME_MOST = 260 };
-    struct list_span name = {text, text + length};
-    bool ends = false, common = length > 0 && text[length - 1] > ' ';
-    while (name.at < name.end && name.end[-1] <= ' ')
-        name.end--;
-    if (name.at == name.end || list_length(name) > NAME_MOST)
-        return false;
-    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS; i++)
-        ends |= list_length(name) > strlen(ENDS[i]) && list_ends(name, ENDS[i]);
-    const bool drive = list_length(name) > 3 && url_is_letter(*text) && text[1] == ':' &&
-                       (text[2] == '\\' || (text[2] == '/' && text[3] != '/'));
-    const bool path = drive || (*text == '/' && !list_begins(name, "//")) ||
-                      list_begins(name, "~/") || list_begins(name, "./") ||
-                      list_begins(name, "../");
-    for (const uint8_t *at = text; at < name.end; at++) {
-        if (*at < ' ' || (*at == ' ' && !(path && ends)))
-            return false;
-        common &=
-            url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 || strchr("._+~/-", *at) != NULL;
-    }
-    const uint8_t *slash = list_find(name, '/');
-    if (drive || slash == name.end)
-        return drive || ends;
-    if (name.end[-1] == '/' || slash[1] == '/' || !(ends || (common && !url_is_digit(*text))))
-        return false;
-    while (*name.at == '.') /* of ../lists/x */
-        name.at++;
-    return !list_has((struct list_span){name.at, slash}, '.');
-}
-
-/* Returns true if a text is one URL without a line end. That is meant as the address of a text. */
-static bool is_address(const uint8_t *text, size_t length) {
-    static const char *const SCHEMES[] = {"http://", "https://", "ftp://", "file://"};
-    const struct list_span span = {text, text + length};
-    bool has_scheme = false;
-    for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; i++)
-        has_scheme |= list_begins(span, SCHEMES[i]);
-    for (size_t i = 0; has_scheme && i < length; i++)
-        has_scheme = text[i] > ' ';
-    return has_scheme;
-}
-
 int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
-    int type = sqlite3_value_type(run->value);
-    if (type == SQLITE_NULL)
-        return bloom_rows_fail(
-            rows, "the text is NULL. If readfile was to read it, check the name of the file");
-    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
-        return bloom_rows_fail(rows, "the text is a number. Give TEXT or a BLOB");
-    bool address = type == SQLITE_TEXT && is_address(rows->bytes, rows->length);
-    if (!address && !is_file_name(rows->bytes, rows->length))
-        return SQLITE_OK;
-    char quoted[BLOOM_QUOTE_SIZE];
-    bloom_quote(quoted, rows->bytes, rows->length);
-    if (address)
-        return bloom_rows_fail(rows,
-                               "%s is an address and not the text that is there. Download it "
-                               "first, and give the text. If it is the only line, add char(10) to "
-                               "it",
-                               quoted);
-    return bloom_rows_fail(
-        rows,
-        "%s looks like the name of a file. Give its text, which is readfile(%s) in the "
-        "sqlite3 shell, or bind its bytes in a program",
-        quoted, quoted);
+    bloom_problem problem;
+    return bloom_sql_is_list(run->value, rows->bytes, rows->length, problem)
+               ? SQLITE_OK
+               : bloom_rows_fail(rows, "%s", problem);
 }
 
 /* Arguments */

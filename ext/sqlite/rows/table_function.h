@@ -61,9 +61,7 @@ struct bloom_table_function {
 /* Registers all functions. Returns an SQLite code. */
 int bloom_table_functions_register(struct bloom_connection *connection);
 
-/* Fails unless the argument is a text. NULL is an error and not an empty text, because readfile
- * returns NULL for a file that is missing. A number, the name of a file and an address are errors,
- * too. Returns an SQLite code. */
+/* Fails unless the argument may be the text of a list. Returns an SQLite code. */
 int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run);
 
 /* Fails with "NAME: " and the formatted text (as sqlite3_mprintf). Returns the SQLite code. */
