@@ -302,7 +302,7 @@ class AsASet(Program):
                  Filter, 1, "1 %"),
                 ("TypeError: sqlite_bloom.Filter.build: key is ['url']. Pass text",
                  lambda: build(["a"], key=["url"])),
-                ("ValueError: sqlite_bloom.Filter: layout is 'counting, key=url'. Write one of...",
+                ("ValueError: sqlite_bloom.Filter: one option has the value 'counting, key=url...",
                  lambda: Filter(9, layout="counting, key=url")),
                 ("ValueError: sqlite_bloom.Filter: cannot make an empty filter of layout fuse...",
                  lambda: build(["a"], 9, layout="fuse")),
