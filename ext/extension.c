@@ -37,17 +37,25 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_build", 0, 0, bloom_sql_build, NULL, NULL}, /* the last: see is_loaded */
 };
 
-/* SQLite 3.45 and later must know which functions set a subtype (bloom_info). Earlier releases
- * ignore it. */
+/* SQLite 3.45 and later must know which functions set a subtype (bloom_info) or ask for that of an
+ * argument (of a key). Earlier releases ignore it. */
 #ifndef SQLITE_RESULT_SUBTYPE
 #define SQLITE_RESULT_SUBTYPE 0x001000000
+#endif
+#ifndef SQLITE_SUBTYPE
+#define SQLITE_SUBTYPE 0x000100000
 #endif
 
 /* bloom_pin returns another pin at each call, so it is not deterministic. */
 static int flags_of(const struct bloom_function *function) {
+    const bool reads_key =
+        function->scalar == bloom_sql_add || function->scalar == bloom_sql_remove ||
+        function->scalar == bloom_sql_check || function->scalar == bloom_sql_count ||
+        function->step == bloom_sql_agg_step;
     return SQLITE_UTF8 | SQLITE_INNOCUOUS |
            (function->scalar != bloom_sql_pin ? SQLITE_DETERMINISTIC : 0) |
-           (function->scalar == bloom_sql_info ? SQLITE_RESULT_SUBTYPE : 0);
+           (function->scalar == bloom_sql_info ? SQLITE_RESULT_SUBTYPE : 0) |
+           (reads_key ? SQLITE_SUBTYPE : 0);
 }
 
 static void release_registration(void *argument) {

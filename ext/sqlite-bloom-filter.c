@@ -202,6 +202,11 @@ static inline bool is_of_bytes(const struct sqlite_bloom_key *key) {
     return key->type == SQLITE_BLOOM_TEXT || key->type == SQLITE_BLOOM_BYTES;
 }
 
+/* Returns true for bytes that are a filter, which is no key. */
+static inline bool is_filter_key(const struct sqlite_bloom_key *key) {
+    return key->type == SQLITE_BLOOM_BYTES && bloom_is_filter(key->value.bytes, key->length);
+}
+
 /* The words of a key in a filter without a key rule. BLOOM_KEY_NULL: it has no type, or is no
  * number, which SQL has for NULL. */
 static inline enum bloom_key_kind words_of_key(const struct bloom_shape *shape,
@@ -258,10 +263,15 @@ static int words_of_any(const struct bloom_shape *shape, const struct sqlite_blo
     enum bloom_key_kind kind = BLOOM_KEY_FOREIGN;
     if (shape->keying.rule == NULL)
         kind = words_of_key(shape, key, words);
+    else if (is_filter_key(key))
+        kind = BLOOM_KEY_FILTER;
     else if (make_text(&text, digits))
         kind = bloom_ruled_key(shape, key_bytes(&text), text.length, memory, words);
     if (kind == BLOOM_KEY_NO_MEMORY)
         return report_no_memory(report);
+    if (kind == BLOOM_KEY_FILTER)
+        return report_fail(report, SQLITE_BLOOM_REFUSED,
+                           "the key is a filter. Merge filters with sqlite_bloom_filter_union");
     if (kind == BLOOM_KEY)
         return bloom_shape_has_room(shape, words, reason)
                    ? SQLITE_BLOOM_OK
@@ -287,7 +297,7 @@ BLOOM_INLINE int words_to_add(const struct bloom_shape *shape, const struct sqli
                               const struct bloom_memory *memory,
                               uint64_t words[BLOOM_HASH_WORDS_MAXIMUM], const struct report *report,
                               bool plain) {
-    if (plain && is_of_bytes(key))
+    if (plain && is_of_bytes(key) && !is_filter_key(key))
         bloom_murmur3_bytes(key_bytes(key), key->length, words);
     else if (plain && key->type == SQLITE_BLOOM_INTEGER)
         bloom_murmur3_integer(key->value.integer, words);
@@ -304,6 +314,8 @@ static int check_by_rule(const struct sqlite_bloom_filter *filter, struct sqlite
     uint8_t found[BLOOM_RULE_KEYS_MAXIMUM];
     char digits[BLOOM_NUMBER_SIZE];
     unsigned count;
+    if (is_filter_key(&key))
+        return SQLITE_BLOOM_REFUSED;
     if (!make_text(&key, digits))
         return SQLITE_BLOOM_NO_KEY;
     enum bloom_key_kind kind = bloom_ruled_keys(&filter->shape, key_bytes(&key), key.length,
@@ -321,12 +333,14 @@ static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_blo
     enum bloom_key_kind kind = words_of_key(&filter->shape, &key, words);
     if (kind == BLOOM_KEY)
         return filter->shape.layout->check(&filter->shape, filter->payload, words);
-    return kind == BLOOM_KEY_FOREIGN ? 0 : SQLITE_BLOOM_NO_KEY;
+    return kind == BLOOM_KEY_FOREIGN  ? 0
+           : kind == BLOOM_KEY_FILTER ? SQLITE_BLOOM_REFUSED
+                                      : SQLITE_BLOOM_NO_KEY;
 }
 
 BLOOM_INLINE int check_of_bytes(const struct sqlite_bloom_filter *filter,
                                 enum sqlite_bloom_key_type type, const void *bytes, size_t length) {
-    if (filter->plain == NULL)
+    if (filter->plain == NULL || (type == SQLITE_BLOOM_BYTES && bloom_is_filter(bytes, length)))
         return check_any(filter, (struct sqlite_bloom_key){type, {bytes}, length});
     return filter->plain->check_bytes(&filter->shape, filter->payload, bytes, length);
 }
@@ -360,7 +374,7 @@ static_assert(BLOOM_CHECKED_TOGETHER <= 256, "the number of a key is a byte");
 
 enum { NOT_A_KEY = 2 }; /* the answer where a single check returns NO_KEY */
 
-/* At most BLOOM_CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
+/* At most BLOOM_CHECKED_TOGETHER keys, without a key rule. Returns how many are in, or REFUSED. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
                              unsigned char *found) {
@@ -377,6 +391,8 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     for (size_t i = 0; i < count; i++, to += width) {
         if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
             bloom_murmur3_integer(keys[i].value.integer, to);
+        } else if (is_filter_key(&keys[i])) {
+            return SQLITE_BLOOM_REFUSED;
         } else if (plain && is_of_bytes(&keys[i])) {
             bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, to);
         } else if ((kind = words_of_key(&filter->shape, &keys[i], to)) != BLOOM_KEY) {
@@ -402,7 +418,7 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
     if (filter->shape.keying.rule != NULL) {
         for (size_t i = 0; i < count; i++) {
             int answer = check_by_rule(filter, keys[i]);
-            if (answer == SQLITE_BLOOM_NO_MEMORY)
+            if (answer == SQLITE_BLOOM_NO_MEMORY || answer == SQLITE_BLOOM_REFUSED)
                 return answer;
             found[i] = answer == SQLITE_BLOOM_NO_KEY ? NOT_A_KEY : (unsigned char)answer;
             in += answer == 1;
@@ -411,7 +427,10 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
     }
     for (size_t at = 0, now; at < count; at += now) {
         now = count - at < BLOOM_CHECKED_TOGETHER ? count - at : BLOOM_CHECKED_TOGETHER;
-        in += check_stretch(filter, keys + at, now, found + at);
+        const int64_t more = check_stretch(filter, keys + at, now, found + at);
+        if (more < 0)
+            return more;
+        in += more;
     }
     return in;
 }
@@ -492,7 +511,8 @@ static int add_any(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key k
 BLOOM_INLINE int add_bytes(struct sqlite_bloom_filter *filter, enum sqlite_bloom_key_type type,
                            const void *bytes, size_t length, char *problem) {
     uint64_t words[2];
-    if (filter->plain == NULL || filter->writable == NULL)
+    if (filter->plain == NULL || filter->writable == NULL ||
+        (type == SQLITE_BLOOM_BYTES && bloom_is_filter(bytes, length)))
         return add_any(filter, (struct sqlite_bloom_key){type, {bytes}, length}, problem);
     bloom_murmur3_bytes(bytes, length, words);
     filter->plain->add_one(&filter->shape, writable_payload(filter), words[0]);
@@ -677,6 +697,10 @@ int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
     struct bloom_shape shape;
     uint8_t *bytes;
     *filter = NULL;
+    if (!builder->builder.has_key)
+        return report_fail(&report, SQLITE_BLOOM_REFUSED,
+                           "no key was added. Add one, or make an empty filter with "
+                           "sqlite_bloom_filter_new");
     /* Allocated first, because a builder that fails must keep its keys. */
     struct sqlite_bloom_filter *made = bloom_allocate(&builder->memory, sizeof *made);
     if (made == NULL)
@@ -717,7 +741,7 @@ int sqlite_bloom_filter_from_list(struct sqlite_bloom_filter **filter, const voi
         return status;
     if (!bloom_blocklist_is_text(bytes, length, false, reason))
         return report_fail(&report, SQLITE_BLOOM_REFUSED, "%s", reason);
-    choose_seed(&blocklist, seed);
+    choose_seed(filter, seed);
     enum bloom_built built =
         bloom_blocklist_begin(&blocklist, &shape, UINT64_MAX, seed, &own, reason);
     if (built != BLOOM_BUILT)

@@ -82,17 +82,19 @@ struct sqlite_bloom_memory {
  * INTEGER or a REAL. Text and bytes with the same content are the same key, and so are a real and
  * the integer that it is equal to. For layouts of other systems, see the documentation of SQL. The
  * library reads text and bytes during the call only. The pointer may be NULL when length, in bytes,
- * is 0.
+ * is 0. Types are numbered as SQLite's, so sqlite3_value_type returns one. What has another type,
+ * such as NULL, is not a key. Bytes that are a filter are REFUSED as a key by every function,
+ * because filters are merged and not added.
  *
  * A filter with a key rule (key=url) applies it to every key. Added text is stored under its
  * canonical key, and checked text is looked up under all keys that may cover it. A number counts as
  * the text that SQLite makes of it: an integer as its decimal digits, a real with 15 digits (1.5,
  * 3.0, 1.0e+21). */
 enum sqlite_bloom_key_type {
-    SQLITE_BLOOM_TEXT = 1,
-    SQLITE_BLOOM_BYTES = 2,
-    SQLITE_BLOOM_INTEGER = 3,
-    SQLITE_BLOOM_REAL = 4
+    SQLITE_BLOOM_INTEGER = 1,
+    SQLITE_BLOOM_REAL = 2,
+    SQLITE_BLOOM_TEXT = 3,
+    SQLITE_BLOOM_BYTES = 4
 };
 
 /* For functions that are defined in a header, because a program may not use all of them. */
@@ -177,8 +179,8 @@ const void *sqlite_bloom_filter_bytes(const struct sqlite_bloom_filter *filter, 
 
 /* Returns 1 when a key is probably in the filter, and 0 when it is certainly not. Returns NO_KEY
  * when the filter's key rule has no key for it, for example for text that is not a URL (SQL returns
- * NULL). Returns NO_MEMORY only for text of more than 432 bytes in a filter with a key rule; other
- * checks allocate nothing. */
+ * NULL), and REFUSED when the key is a filter. Returns NO_MEMORY only for text of more than 432
+ * bytes in a filter with a key rule; other checks allocate nothing. */
 SQLITE_BLOOM_INLINE int sqlite_bloom_filter_check(const struct sqlite_bloom_filter *filter,
                                                   struct sqlite_bloom_key key);
 
@@ -330,8 +332,8 @@ int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite
                              char *problem);
 
 /* Makes the filter of the keys so far, with bytes of its own: those of bloom_agg(key, NULL, p,
- * options). Then the builder is empty and ready for another set. Fails with NO_MEMORY, REFUSED and
- * CHOSEN_KEYS; then the builder still has its keys. */
+ * options). Then the builder is empty and ready for another set. Fails with NO_MEMORY, CHOSEN_KEYS,
+ * and REFUSED, for example without a key; then the builder still has its keys. */
 int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
                                 struct sqlite_bloom_filter **filter, char *problem);
 

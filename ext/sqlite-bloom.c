@@ -27,6 +27,7 @@
 #include "list/headings.c"
 #include "list/hosts.c"
 #include "list/list.c"
+#include "list/parts.c"
 #include "list/programs.c"
 #include "list/values.c"
 #include "filter/blocklist.c"

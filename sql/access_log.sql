@@ -28,10 +28,10 @@ INSERT INTO lists VALUES
   ('urlhaus', readfile('sql/data/urlhaus.txt')), ('mine', readfile('sql/data/mine.txt'));
 CREATE TABLE entries(list TEXT, key TEXT COLLATE NOCASE, entry TEXT);
 INSERT INTO entries SELECT name, key, entry FROM lists, bloom_list(text)
- WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+ WHERE key NOT NULL;
 CREATE INDEX entries_key ON entries(key);
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
-INSERT INTO filters SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase') FROM entries;
+INSERT INTO filters VALUES ('bad', (SELECT bloom_list_agg(text) FROM lists));
 
 -- 3. The answers. Of https a proxy sees only the host and the port, which are found, too, and so
 -- are the addresses of clients.

@@ -20,7 +20,7 @@ CREATE VIRTUAL TABLE met USING bloom(capacity=10000, fpr=0.001);
 -- the like.
 CREATE VIEW found AS SELECT target AS url FROM links;
 CREATE TRIGGER found_insert INSTEAD OF INSERT ON found WHEN bloom_url(NEW.url) NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM met WHERE key = bloom_url(NEW.url)) BEGIN
+  AND NOT EXISTS (SELECT 1 FROM met(bloom_url(NEW.url))) BEGIN
   INSERT INTO met(key) VALUES (bloom_url(NEW.url));
   INSERT INTO queue(url) VALUES (NEW.url);
 END;

@@ -116,8 +116,8 @@ add_list() {
     [ -r "$list" ] || fail "there is no permission to read the file '$1'. Change it with chmod"
     step "Reading $1"
     from="FROM bloom_list(readfile('$(quoted "$list")'))"
-    query="SELECT count(CASE WHEN note IS NOT 'Adblock rule with a condition' THEN key END),
-        count(key), count(*), sum(note IN ('no entry: several words', 'no entry: no field is a URL',
+    query="SELECT count(key), count(request_key), count(*),
+        sum(note IN ('no entry: several words', 'no entry: no field is a URL',
             'no entry: a name without a dot', 'no entry: the host is not a name or address'))"
     if ! counts=$(run '.load ./bloom' "$query $from" 2>&1); then
         fail "'$1' cannot be read: bloom_list: ${counts#*bloom_list: }"
@@ -162,11 +162,8 @@ CREATE TABLE clock(step TEXT PRIMARY KEY, start REAL, stop REAL);
 $(sql_step 'Reading the list')
 $lists
 INSERT INTO clock(step, start) VALUES ('read list', julianday('now'));
--- A rule that blocks only on some pages has no key here, because its host is harmless elsewhere.
 CREATE TABLE lines AS
-  SELECT name AS list, line, entry, note,
-         CASE WHEN note IS NOT 'Adblock rule with a condition' THEN key END AS key
-    FROM lists, bloom_list(readfile(path));
+  SELECT name AS list, line, entry, note, key FROM lists, bloom_list(readfile(path));
 UPDATE clock SET stop = julianday('now') WHERE step = 'read list';
 
 -- A visit has about five keys, and each of them may be found by mistake. Many publishers put paths
@@ -338,9 +335,7 @@ To keep the filter, and to check with it later, paste this into: sqlite3 my.db
 .load ./bloom
 $lists
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
-INSERT INTO filters SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase')
-  FROM lists, bloom_list(readfile(path))
- WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+INSERT INTO filters VALUES ('bad', (SELECT bloom_list_agg(readfile(path)) FROM lists));
 SELECT bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), 'http://evil.example/');
 KEEP
     exit

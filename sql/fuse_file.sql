@@ -11,7 +11,7 @@
 -- list has lost it.
 CREATE TABLE keys AS
   SELECT DISTINCT key FROM bloom_list(readfile('sql/data/urlhaus.txt'))
-   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+   WHERE key NOT NULL;
 
 -- 2. The filter. The rate is for one key, and a URL has several. So it is ten times smaller than
 -- what a URL may have. n is NULL, so that the filter has the size for these very keys.

@@ -22,19 +22,19 @@ CREATE VIRTUAL TABLE handled USING bloom(capacity=5000, fpr=0.0001, generations=
 
 -- 2. For each delivery, in one transaction:
 --   BEGIN IMMEDIATE;
---   INSERT INTO handled(handled, key) VALUES ('rotate', unixepoch() / 86400 / 5);
+--   INSERT INTO handled(handled, key) VALUES ('period', unixepoch() / 86400 / 5);
 --   INSERT OR IGNORE INTO handled(key) VALUES (?);
 --   and if changes() is 1, the id is new: handle it here
 --   COMMIT;
--- 'rotate' with the number of the five days changes nothing while the number is the same, so it may
+-- 'period' with the number of the five days changes nothing while the number is the same, so it may
 -- be sent every time and by any number of programs. When the number has grown it forgets what is
 -- too old, and after a month of rest it forgets a month.
 
 -- The same as a trigger. deliveries is only for the figures of this recipe.
 CREATE TABLE deliveries(day INTEGER, id TEXT, is_new INTEGER);
 CREATE TRIGGER delivered AFTER INSERT ON deliveries BEGIN
-  INSERT INTO handled(handled, key) VALUES ('rotate', new.day / 5);
-  UPDATE deliveries SET is_new = NOT EXISTS (SELECT 1 FROM handled WHERE key = new.id)
+  INSERT INTO handled(handled, key) VALUES ('period', new.day / 5);
+  UPDATE deliveries SET is_new = NOT EXISTS (SELECT 1 FROM handled(new.id))
     WHERE rowid = new.rowid;
   INSERT OR IGNORE INTO handled(key) VALUES (new.id);
 END;
@@ -60,7 +60,7 @@ SELECT count(*) AS deliveries, sum(is_new) AS handled,
 
 .print
 .print On day 60, by the day on which an id first came
-SELECT day, count(*) AS ids, sum(EXISTS (SELECT 1 FROM handled WHERE key = id)) AS known
+SELECT day, count(*) AS ids, sum(EXISTS (SELECT 1 FROM handled(id))) AS known
   FROM (SELECT min(day) AS day, id FROM deliveries GROUP BY id)
  WHERE day IN (1, 28, 29, 30, 31, 60) GROUP BY day;
 

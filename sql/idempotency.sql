@@ -18,15 +18,15 @@ CREATE VIRTUAL TABLE guard USING bloom(capacity=2000, fpr=0.001, generations=2,
   salt='4f1c9d0b7a3e58826d90c1b5f2a7e431');
 
 -- A request is one statement and one transaction, so the payment and its key are both there, or
--- neither is. The command 'rotate' with the number of the day, in real use unixepoch() / 86400,
+-- neither is. The command 'period' with the number of the day, in real use unixepoch() / 86400,
 -- forgets old keys when a new day has come, and otherwise changes nothing. 'add' writes the key to
 -- the newest generation. Each request is a commit, so in a file of your own say PRAGMA
 -- journal_mode = wal, and PRAGMA synchronous = full if no payment may be lost.
 CREATE TABLE requests(key TEXT, amount INTEGER, day INTEGER, looked_up INTEGER DEFAULT 0,
   carried_out INTEGER DEFAULT 0);
 CREATE TRIGGER request AFTER INSERT ON requests BEGIN
-  INSERT INTO guard(guard, key) VALUES ('rotate', NEW.day);
-  UPDATE requests SET looked_up = EXISTS (SELECT 1 FROM guard WHERE key = NEW.key)
+  INSERT INTO guard(guard, key) VALUES ('period', NEW.day);
+  UPDATE requests SET looked_up = EXISTS (SELECT 1 FROM guard(NEW.key))
     WHERE rowid = NEW.rowid;
   UPDATE requests SET carried_out = CASE WHEN looked_up THEN NOT EXISTS (SELECT 1 FROM payments
     WHERE key = NEW.key) ELSE 1 END WHERE rowid = NEW.rowid;

@@ -20,13 +20,11 @@ SELECT 'no entry: a remark, or blank', max(line) - count(DISTINCT line), 0 FROM 
  ORDER BY line;
 
 -- The keys. The publisher has put all letters into lower case, those of paths included. So case
--- does not count: key=url_nocase in the filter, and NOCASE in the tables. A rule with a condition
--- blocks on some pages only, so it is left out. EasyList has such rules for all of amazonaws.com.
+-- does not count: key=url_nocase in the filter, and NOCASE in the tables.
 CREATE TABLE malicious(key TEXT PRIMARY KEY ON CONFLICT IGNORE COLLATE NOCASE, entry TEXT NOT NULL)
   WITHOUT ROWID;
 INSERT INTO malicious
-  SELECT key, entry FROM lines
-   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+  SELECT key, entry FROM lines WHERE key NOT NULL;
 
 -- The filter, with room for half as many keys again, so that new entries can be added. When it is
 -- full, make it again in the same way. A visit has about ten keys, and each of them may be found by
@@ -115,7 +113,7 @@ SELECT * FROM counts;
 CREATE TABLE new_entries(key TEXT, entry TEXT);
 INSERT INTO new_entries
   SELECT key, entry FROM bloom_list(readfile('sql/data/new_entries.txt'))
-   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+   WHERE key NOT NULL;
 INSERT INTO new_entries SELECT key, key FROM allowed LIMIT 1;
 BEGIN;
 INSERT INTO malicious SELECT key, entry FROM new_entries;

@@ -20,9 +20,7 @@ CREATE TABLE filters(name TEXT PRIMARY KEY, entries INTEGER NOT NULL, f BLOB NOT
 CREATE VIEW rebuilt AS
   SELECT name, count(key) AS entries, bloom_agg(key, NULL, 0.0001, 'key=url_nocase') AS f,
          published.text AS text
-    FROM published, bloom_list(published.text)
-   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition'
-   GROUP BY name;
+    FROM published, bloom_list(published.text) GROUP BY name;
 CREATE VIEW sound AS
   SELECT * FROM rebuilt AS r
    WHERE entries >= coalesce((SELECT entries / 2.0 FROM filters WHERE name = r.name), 1);
@@ -32,9 +30,7 @@ CREATE VIEW sound AS
 -- filter finds.
 CREATE TABLE sieve(id INTEGER PRIMARY KEY CHECK (id = 1), f BLOB NOT NULL);
 CREATE VIEW united AS
-  SELECT 1, bloom_agg(key, NULL, 0.0001, 'key=url_nocase')
-    FROM filters, bloom_list(filters.text)
-   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+  SELECT 1, bloom_list_agg(text) FROM filters;
 
 -- Every night, all or nothing. A list that is no longer published is removed.
 BEGIN;

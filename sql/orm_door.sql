@@ -13,7 +13,7 @@
 CREATE VIRTUAL TABLE seen USING bloom(capacity=100000, fpr=0.001, key=TEXT);
 CREATE TABLE door(key TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TRIGGER door_in BEFORE INSERT ON door
-  WHEN EXISTS (SELECT 1 FROM seen WHERE key = new.key)
+  WHEN EXISTS (SELECT 1 FROM seen(new.key))
   BEGIN SELECT RAISE(IGNORE); END;
 CREATE TRIGGER door_out AFTER INSERT ON door BEGIN
   INSERT INTO seen(key) VALUES (new.key);
@@ -25,7 +25,7 @@ END;
 -- after each INSERT, and count(*) is an error.
 CREATE VIEW archive AS SELECT key AS entry FROM seen;
 CREATE TRIGGER archive_in INSTEAD OF INSERT ON archive
-  WHEN NOT EXISTS (SELECT 1 FROM seen WHERE key = new.entry)
+  WHEN NOT EXISTS (SELECT 1 FROM seen(new.entry))
   BEGIN INSERT INTO seen(key) VALUES (new.entry); END;
 
 -- From here on the data is made up.
@@ -53,7 +53,7 @@ SELECT count(*) AS "rows in the door", (SELECT json_extract(info, '$.count') FRO
 
 -- Checks go to the filter table itself.
 .print
-SELECT column1 AS key, EXISTS (SELECT 1 FROM seen WHERE key = column1) AS known
+SELECT column1 AS key, EXISTS (SELECT 1 FROM seen(column1)) AS known
   FROM (VALUES ('a'), ('x'));
 
 .print

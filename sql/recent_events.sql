@@ -17,8 +17,8 @@ CREATE VIRTUAL TABLE seen USING bloom(capacity=4000, fpr=0.001, generations=7);
 -- recipe. In real use nothing is kept except the filter.
 CREATE TABLE arrived(hour INTEGER, id TEXT, is_new INTEGER);
 CREATE TRIGGER arrived_insert AFTER INSERT ON arrived BEGIN
-  INSERT INTO seen(seen, key) VALUES ('rotate', NEW.hour / 4);
-  UPDATE arrived SET is_new = NOT EXISTS (SELECT 1 FROM seen WHERE key = NEW.id)
+  INSERT INTO seen(seen, key) VALUES ('period', NEW.hour / 4);
+  UPDATE arrived SET is_new = NOT EXISTS (SELECT 1 FROM seen(NEW.id))
     WHERE rowid = NEW.rowid;
   INSERT OR IGNORE INTO seen(key) VALUES (NEW.id);
 END;
@@ -45,7 +45,7 @@ SELECT json_extract(value, '$.generation') AS generation, json_extract(value, '$
 -- After a day an event is new again.
 .print
 .print Seen before?
-SELECT id, hour AS "sent in hour", EXISTS (SELECT 1 FROM seen WHERE key = id) AS known
+SELECT id, hour AS "sent in hour", EXISTS (SELECT 1 FROM seen(id)) AS known
   FROM arrived WHERE id IN ('event-024001', 'event-045001', 'event-053001', 'event-072001')
   GROUP BY id;
 

@@ -6,8 +6,7 @@
 .mode column
 
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
-INSERT INTO filters SELECT 'disposable', bloom_agg(key, NULL, 0.0001, 'key=url')
-  FROM bloom_list(readfile('sql/data/disposable.txt')) WHERE key NOT NULL;
+INSERT INTO filters SELECT 'disposable', bloom_list_agg(readfile('sql/data/disposable.txt'));
 
 -- Check what follows the @, and not the whole address. As a URL, a/b@trash.mail is the host a.
 CREATE TABLE signups(address TEXT);

@@ -13,21 +13,21 @@ INSERT INTO lists VALUES
   ('urlhaus', readfile('sql/data/urlhaus.txt')), ('mine', readfile('sql/data/mine.txt'));
 
 -- 2. Their entries. bloom_list reads a whole list each time it is called, so keep what it returns.
--- A line that is not an entry has no key, and its note says why. A rule with a condition blocks on
--- some pages only, so it is left out: its host is harmless elsewhere. The case of letters is lost
--- in many lists, so it does not count here: COLLATE NOCASE, and key=url_nocase below.
+-- A line that is not an entry has no key, and its note says why. The case of letters is lost in
+-- many lists, so it does not count: COLLATE NOCASE here, and key=url_nocase, which bloom_list_agg
+-- chooses by itself.
 CREATE TABLE entries(list TEXT, key TEXT COLLATE NOCASE, entry TEXT);
 INSERT INTO entries SELECT name, key, entry FROM lists, bloom_list(text)
- WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+ WHERE key NOT NULL;
 CREATE INDEX entries_key ON entries(key);
 
 .print Lines of the lists
 SELECT name AS list, coalesce(note, 'a URL or name') AS line, count(*) AS lines
   FROM lists, bloom_list(text) GROUP BY name, note ORDER BY name, note;
 
--- 3. One filter of all entries. Make the filter and the table again when a list changes.
+-- 3. One filter of all lists. Make the filter and the table again when a list changes.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
-INSERT INTO filters SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase') FROM entries;
+INSERT INTO filters VALUES ('bad', (SELECT bloom_list_agg(text) FROM lists));
 
 -- 4. The visits, from a CSV file whose first line names the columns. (A shell
 -- older than 3.32 has no --skip. There type .mode csv and .import visits.csv imported, which makes

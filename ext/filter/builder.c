@@ -93,8 +93,11 @@ enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t
         if (built != BLOOM_BUILT)
             return built;
     } else if (keys_decide(builder)) {
-        return bloom_key_set_add(&builder->keys, words) ? BLOOM_BUILT : BLOOM_BUILD_NO_MEMORY;
+        const bool added = bloom_key_set_add(&builder->keys, words);
+        builder->has_key |= added;
+        return added ? BLOOM_BUILT : BLOOM_BUILD_NO_MEMORY;
     }
+    builder->has_key = true;
     for (unsigned i = 0; i < builder->shape.layout->hash_words; i++)
         builder->batch[builder->waiting++] = words[i];
     if (builder->waiting == BLOOM_BUILDER_WORDS)
@@ -159,5 +162,6 @@ void bloom_builder_release(struct bloom_builder *builder) {
     bloom_release(builder->keys.memory, builder->filter);
     builder->filter = NULL;
     builder->growing = (struct bloom_growing){0};
+    builder->has_key = false;
     bloom_key_set_clear(&builder->keys);
 }

@@ -25,6 +25,7 @@ struct bloom_builder {
     uint8_t *filter;          /* header and payload, of a shape with bits or a set of numbers */
     uint64_t limit;           /* bytes that the filter may have */
     uint64_t needed;          /* size that it would have, after BLOOM_BUILD_TOO_LONG */
+    bool has_key;             /* a key was added since it began, or since it was finished */
     unsigned waiting;         /* words in batch */
     uint64_t batch[BLOOM_BUILDER_WORDS];
     struct bloom_key_set keys; /* the builder uses its memory functions, too */

@@ -18,9 +18,6 @@
 #include "base/version.h"
 #include "hash/murmur3.h"
 
-/* The first byte is neither ASCII nor UTF-8, so text is never mistaken for a filter. */
-static const uint8_t MAGIC[4] = {0x89, 'B', 'L', 'M'};
-
 enum {
     AT_VERSION = 4,
     AT_LAYOUT = 5,
@@ -55,7 +52,7 @@ static uint64_t checksum(const uint8_t *header) {
 void bloom_header_write(const struct bloom_shape *shape, uint8_t *header) {
     const struct bloom_keying *keying = &shape->keying;
     memset(header, 0, bloom_header_bytes(shape));
-    memcpy(header, MAGIC, sizeof MAGIC);
+    bloom_store32(header, BLOOM_MAGIC);
     header[AT_VERSION] = BLOOM_FORMAT_VERSION;
     header[AT_LAYOUT] = shape->layout->number;
     header[AT_HASHING] = bloom_shape_hashing(shape)->number;
@@ -83,33 +80,30 @@ static const char *who_knows(unsigned number) {
 /* Returns true when the bytes are a header of this version that is unchanged since it was written.
  */
 static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem problem) {
-    if (length < sizeof MAGIC || memcmp(header, MAGIC, sizeof MAGIC) != 0)
+    if (length < AT_VERSION || bloom_load32(header) != BLOOM_MAGIC)
         return bloom_fail(problem,
                           "is not a filter: it has %" PRIu64 " byte%s and does not begin with "
                           "89424c4d. Import a filter of another system with bloom_import",
                           length, length == 1 ? "" : "s");
-    if (length < BLOOM_HEADER_BYTES)
-        return bloom_fail(problem,
-                          "is cut off: it has %" PRIu64
-                          " bytes, but its header alone has %d. Store it whole",
-                          length, BLOOM_HEADER_BYTES);
-    if (header[AT_VERSION] != BLOOM_FORMAT_VERSION)
+    if (length > AT_VERSION && header[AT_VERSION] != BLOOM_FORMAT_VERSION)
         return bloom_fail(
             problem,
             "has format version %u, but release %s of this extension reads version %d. "
             "Get a release that reads version %u",
             header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION, header[AT_VERSION]);
-    if (header[AT_LINES] > 1)
+    const int lines = length > AT_LINES ? header[AT_LINES] : 0;
+    if (lines > 1)
         return bloom_fail(
             problem,
-            "has %u further header lines, but release %s of this extension reads at most 1. "
+            "has %d further header lines, but release %s of this extension reads at most 1. "
             "Get a newer release, or restore it if it is damaged",
-            header[AT_LINES], BLOOM_RELEASE);
-    if (header[AT_LINES] == 1 && length < BLOOM_HEADER_BYTES_MAXIMUM)
+            lines, BLOOM_RELEASE);
+    const uint64_t needed = lines == 0 ? BLOOM_HEADER_BYTES : BLOOM_HEADER_BYTES_MAXIMUM;
+    if (length < needed)
         return bloom_fail(problem,
-                          "is cut off: it has %" PRIu64
-                          " bytes, but its header alone has %d. Store it whole",
-                          length, BLOOM_HEADER_BYTES_MAXIMUM);
+                          "is cut off: it has %" PRIu64 " bytes, but its header alone has %" PRIu64
+                          ". Store it whole",
+                          length, needed);
     if (checksum(header) != bloom_load64(header + AT_CHECKSUM))
         return bloom_fail(problem, "is damaged: the checksum of its header is wrong" RESTORE);
     return true;
@@ -172,6 +166,12 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
             header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE,
             who_knows(header[AT_LAYOUT] | header[AT_HASHING]));
     read_numbers(shape, header);
+    if (header[AT_LINES] == 1 && header[AT_HASHING] != bloom_hashing_siphash.number)
+        return bloom_fail(
+            problem,
+            "has a header line that is not a salt, which release %s of this extension "
+            "does not know. Get a newer release",
+            BLOOM_RELEASE);
     if (!bloom_key_rule_by_number(header[AT_RULE], &shape->keying.rule))
         return bloom_fail(problem,
                           "has key rule %u, which release %s of this extension does not know. %s",
@@ -190,6 +190,11 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
                           shape->layout->name, header[AT_HASHING], header[AT_RULE], shape->probes,
                           shape->bits, shape->capacity, bloom_number_text(rate, shape->rate, 6));
     return bloom_payload_read(shape, bytes, length, problem);
+}
+
+bool bloom_is_header(const void *bytes, uint64_t length) {
+    bloom_problem problem;
+    return is_intact(bytes, length, problem);
 }
 
 bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,

@@ -6,12 +6,21 @@
 #define BLOOM_FILTER_KEY_H
 
 #include "base/memory.h"
-#include "filter/layout.h"
+#include "filter/header.h"
 #include "hash/murmur3.h"
 
 /* BLOOM_KEY_FOREIGN: the hashing does not hash keys of this type, or the key rule has no key for
- * the value. So the key cannot be in the filter. */
-enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO_MEMORY };
+ * the value. So the key cannot be in the filter. BLOOM_KEY_FILTER: the key is a filter. That is an
+ * error, because somebody meant its keys. BLOOM_KEY_OF_LIST: the key is one of bloom_list, but the
+ * filter has no key rule. So no URL would find it. */
+enum bloom_key_kind {
+    BLOOM_KEY,
+    BLOOM_KEY_NULL,
+    BLOOM_KEY_FOREIGN,
+    BLOOM_KEY_FILTER,
+    BLOOM_KEY_OF_LIST,
+    BLOOM_KEY_NO_MEMORY
+};
 
 /* Returns true when keys are hashed by murmur3, as those of most filters are. They need no call
  * through a pointer, which would slow down a check. */
@@ -36,8 +45,9 @@ static inline enum bloom_key_kind bloom_text_key(const struct bloom_shape *shape
 static inline enum bloom_key_kind bloom_bytes_key(const struct bloom_shape *shape,
                                                   const void *bytes, size_t length,
                                                   uint64_t *words) {
-    return bloom_shape_hashing(shape)->text_only ? BLOOM_KEY_FOREIGN
-                                                 : bloom_text_key(shape, bytes, length, words);
+    return bloom_is_filter(bytes, length)          ? BLOOM_KEY_FILTER
+           : bloom_shape_hashing(shape)->text_only ? BLOOM_KEY_FOREIGN
+                                                   : bloom_text_key(shape, bytes, length, words);
 }
 
 static inline enum bloom_key_kind bloom_integer_key(const struct bloom_shape *shape,

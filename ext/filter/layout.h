@@ -42,8 +42,9 @@ struct bloom_shape {
     struct bloom_keying keying; /* zeros, unless the layout offers more */
 };
 
-/* The default of p. */
+/* The default of p, and that with a key rule, by which a check asks several keys. */
 #define BLOOM_RATE_DEFAULT 0.01
+#define BLOOM_RATE_DEFAULT_RULED 0.0001
 
 /* With n and m up to these, no 64-bit arithmetic of this library overflows. */
 #define BLOOM_CAPACITY_MAXIMUM (UINT64_C(1) << 40)

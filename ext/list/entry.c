@@ -24,7 +24,7 @@ static enum list_form list_other(struct list_span span) {
         return LIST_PLAIN;
     if (list_has(span, '@') && !list_has(span, '/'))
         return LIST_MAIL;
-    return list_is_number(span) ? LIST_NUMBER : LIST_PLAIN;
+    return list_is_number(span) || list_is_card(span) ? LIST_NUMBER : LIST_PLAIN;
 }
 
 /* Returns true if the host is a name of letters, digits, hyphens, underscores and dots. */
@@ -64,6 +64,9 @@ bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url
 
 bool list_is_local(const struct bloom_list *list) {
     struct list_span domain = {list->key, list->key + list->url.host};
+    if (list->url.address)
+        return list->url.length == list->url.host + 1 &&
+               list_is_sink(list_without_brackets(domain));
     if (!list_begins(domain, "localhost"))
         return false;
     return list_length(list_split(&domain, '.')) <= strlen("localhost6") &&
@@ -83,16 +86,17 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
         bloom_url_write_plain(&list->url, &plain, span.at, list->key);
         return list_settle(list, form);
     }
-    if (form == LIST_COLUMN)
-        list_value_of(&span);
     const struct list_span whole = span;
-    const bool quoted =
-        (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';
+    const bool is_field = form == LIST_FIELD || form == LIST_COLUMN;
+    const char *escaped = is_field && span.at > list->bytes && span.at[-1] == '"' ? "\"\""
+                          : form == LIST_ANCHORED                                 ? "\\."
+                                                                                  : NULL;
     const bool wildcard = list_wildcard(&span);
     enum list_form network = LIST_PLAIN;
-    if (list_has(span, '*') && !list_begins(span, "h**p") && form != LIST_COLUMN)
+    if (list_has(span, '*') && !list_begins(span, "h**p") && !is_field)
         return LIST_INNER_WILDCARD;
-    const bool defanged = list_refang(span, quoted, list->text, &used);
+    const bool defanged = list_refang(span, escaped, list->text, &used);
+    list->state.defanged |= defanged;
     span = (struct list_span){list->text, list->text + used};
     if (!is_rule)
         network = list_network(&span);
@@ -112,12 +116,11 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     if (other >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
-        form = !list_is_text(span) ? LIST_BYTES
-               : list_find_either(whole, ',', ' ') < whole.end || list_has(whole, '|')
-                   ? LIST_WHOLE /* warns, so it goes first */
-               : defanged ? LIST_DEFANGED
-               : wildcard ? LIST_WILDCARD
-                          : network;
+        form = !list_is_text(span)                        ? LIST_BYTES
+               : list_find_any(whole, ", ;|") < whole.end ? LIST_WHOLE /* warns, so it goes first */
+               : defanged                                 ? LIST_DEFANGED
+               : wildcard                                 ? LIST_WILDCARD
+                                                          : network;
     form = list_settle(list, form);
     if (list->url.address)
         return form;

@@ -1,6 +1,7 @@
 /* Lines of several fields without a heading: rows of tables, maps of YAML, patterns of STIX, and
- * URLs among words. A row claims the indicator that it names, and nothing that is behind it, such
- * as the report about it. */
+ * URLs among words. Each field of a row has a class (values.c), and a rule over the classes chooses
+ * the entry. So a row claims the indicator that it names, and nothing that is behind it, such as
+ * the report about it. */
 #include "list/forms.h"
 
 #include <string.h>
@@ -15,76 +16,98 @@ static uint8_t list_separator(struct list_span line) {
     return line.at < line.end && *list_trim(line).at == ';' ? ';' : ',';
 }
 
-struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
-    const uint8_t *at = rest->at, *stop = at;
-    while (at < rest->end && *at == ' ' && separator != ' ')
-        at++;
-    bool quoted = at < rest->end && *at == '"';
-    if (!quoted)
-        stop = list_find(*rest, separator);
-    while (quoted) {
-        at = list_find((struct list_span){at + 1, rest->end}, '"');
-        at += at < rest->end;
-        if (stop < at)
-            stop = list_find((struct list_span){at, rest->end}, separator);
-        at = list_find((struct list_span){at, stop}, '"');
-        quoted = at < stop;
-    }
-    struct list_span field = list_trim((struct list_span){rest->at, stop});
-    rest->at = stop + 1;
-    if (list_length(field) > 1 && *field.at == '"' && field.end[-1] == '"')
-        field = list_trim((struct list_span){field.at + 1, field.end - 1});
-    return field;
+void list_begin_row(struct list_row *row, struct list_span line, uint8_t separator) {
+    row->rest = line;
+    row->separator = separator;
+    row->about_others = 0;
+    row->count = 0;
 }
 
-/* Returns the type that the next field is a word for. */
-static enum list_type list_next_type(struct list_span rest, uint8_t separator) {
-    return rest.at > rest.end ? LIST_NO_TYPE : list_type_of(list_next_field(&rest, separator));
+bool list_take_field(struct list_row *row) {
+    if (row->rest.at > row->rest.end || row->count == LIST_FIELDS)
+        return false;
+    row->cells[row->count] = list_next_field(&row->rest, row->separator);
+    row->classes[row->count++] = LIST_IS_UNKNOWN;
+    return true;
 }
 
-enum list_form list_choose(struct list_span *line, const struct list_heading *table) {
-    struct list_span rest = *line, field = *line, entry = *line;
-    enum list_type said = LIST_NO_TYPE; /* by the words for types before */
-    enum list_value value = LIST_IS_WORD;
-    const bool has_heading = table->fields > 0;
-    unsigned fields = 0;
-    for (; rest.at <= rest.end && (has_heading || value == LIST_IS_WORD); fields++) {
-        field = list_next_field(&rest, table->separator);
-        const bool named = fields == table->field || fields == table->second;
-        if (value != LIST_IS_WORD || (table->certain && !named)) /* the fields are counted */
-            continue;
-        const enum list_type type = table->certain ? LIST_NO_TYPE : list_type_of(field), by = said;
-        entry = field;
-        if (type != LIST_NO_TYPE)
-            said = type;
-        if (type != LIST_NO_TYPE || list_length(field) == 0)
-            continue;
-        said = has_heading ? LIST_NO_TYPE : by == LIST_ENTRY_TYPE ? LIST_OTHER_TYPE : by;
-        if (by == LIST_OTHER_TYPE || (has_heading && !named))
-            continue;
-        value = table->certain ? LIST_IS_ENTRY : list_value_of(&entry);
-        if (table->certain || by == LIST_ENTRY_TYPE || value == LIST_IS_WORD)
-            continue;
-        if (value != LIST_IS_RANGE && (has_heading || !list_has_scheme(field))) {
-            const enum list_type next = list_next_type(rest, table->separator);
-            said = next == LIST_OTHER_TYPE ? next : said;
-            if (value == LIST_IS_DOUBTFUL && next != LIST_ENTRY_TYPE)
-                value = LIST_IS_WORD;
-        }
-        if (said == LIST_OTHER_TYPE)
-            value = LIST_IS_WORD;
+enum list_class list_class_at(struct list_row *row, unsigned i) {
+    while (row->count <= i && list_take_field(row))
+        if (list_length(row->cells[row->count - 1]) == 0)
+            row->count--; /* an empty field says nothing of those beside it */
+    if (i >= row->count)
+        return LIST_IS_MISSING;
+    if (row->classes[i] == LIST_IS_UNKNOWN) {
+        const bool is_about_others = row->about_others >> i & 1;
+        row->fields[i] = row->cells[i];
+        row->classes[i] =
+            (uint8_t)(is_about_others ? LIST_IS_WORD : list_class_of(&row->fields[i]));
     }
-    if (has_heading && fields != table->fields)
-        return LIST_OTHER;
-    if (value == LIST_IS_WORD && fields > 1)
-        return LIST_NO_URL_FIELD;
-    *line = value == LIST_IS_WORD ? field : entry; /* list_read says what is wrong with a field */
-    return value == LIST_IS_RANGE ? LIST_RANGE : has_heading ? LIST_COLUMN : LIST_FIELD;
+    return (enum list_class)row->classes[i];
+}
+
+/* The rule. A word for a type says what the field after it is, or else the field before it, and
+ * after one such as sha256 only another one such as url makes an entry. What looks like a file is
+ * an entry only if a word says so. */
+bool list_is_meant(enum list_class before, enum list_class class, enum list_class after,
+                   enum list_class next, bool is_about_others) {
+    if (class < LIST_IS_RANGE || before == LIST_IS_HOST_TYPE)
+        return class >= LIST_IS_RANGE;
+    const bool is_name = class == LIST_IS_DOUBTFUL || class == LIST_IS_ENTRY;
+    if (is_about_others || (after == LIST_IS_OTHER_TYPE && is_name))
+        return false;
+    return class != LIST_IS_DOUBTFUL || (after == LIST_IS_HOST_TYPE && next < LIST_IS_RANGE);
+}
+
+unsigned list_choose(struct list_row *row) {
+    enum list_class before = LIST_IS_MISSING, class = list_class_at(row, 0);
+    bool is_about_others = false;
+    for (unsigned i = 0; class != LIST_IS_MISSING; i++) {
+        const bool may_be = class >= LIST_IS_RANGE && class < LIST_IS_URL; /* asked no more */
+        const enum list_class after = may_be ? list_class_at(row, i + 1) : LIST_IS_MISSING;
+        const enum list_class next =
+            class == LIST_IS_DOUBTFUL ? list_class_at(row, i + 2) : LIST_IS_MISSING;
+        if (list_is_meant(before, class, after, next, is_about_others))
+            return i;
+        is_about_others |= class == LIST_IS_OTHER_TYPE || (may_be && after == LIST_IS_OTHER_TYPE) ||
+                           (class == LIST_IS_WORD && before == LIST_IS_HOST_TYPE);
+        before = class;
+        class = list_class_at(row, i + 1);
+    }
+    return LIST_FIELDS;
+}
+
+enum list_form list_take_entry(struct list_state *state, struct list_span *line,
+                               const struct list_row *row, unsigned i, enum list_form form) {
+    struct list_state pieces = {.names = row->cells[i], .form = form};
+    *line = row->fields[i];
+    if (row->classes[i] == LIST_IS_RANGE)
+        return LIST_RANGE;
+    bool are_entries = list_has(pieces.names, ' ');
+    while (are_entries && pieces.names.at < pieces.names.end) {
+        struct list_span piece = list_next_name(&pieces);
+        are_entries = list_class_of(&piece) >= LIST_IS_ENTRY;
+    }
+    if (are_entries) {
+        state->names = row->cells[i];
+        state->form = form;
+    }
+    return form;
 }
 
 /* Reads a row without a heading. */
-static enum list_form list_choose_any(struct list_span *line, uint8_t separator) {
-    return list_choose(line, &(struct list_heading){.separator = separator});
+static enum list_form list_read_row(struct list_state *state, struct list_span *line,
+                                    uint8_t separator) {
+    struct list_row row;
+    list_begin_row(&row, *line, separator);
+    const unsigned i = list_choose(&row);
+    if (i < LIST_FIELDS)
+        return list_take_entry(state, line, &row, i, LIST_FIELD);
+    if (row.count > 1 || list_find(*line, separator) < line->end)
+        return LIST_NO_URL_FIELD;
+    if (row.count > 0)
+        *line = row.cells[0]; /* list_read says what is wrong with it */
+    return LIST_FIELD;
 }
 
 /* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
@@ -94,43 +117,15 @@ enum list_form list_map(struct list_state *state, struct list_span *line) {
     const struct list_span key = list_split(&rest, ':');
     const bool is_name = list_is(key, "name");
     if (!url_is_letter(*line->at) || rest.at == rest.end || !list_is_blank(*rest.at) ||
-        (!is_name && list_type_of(key) != LIST_ENTRY_TYPE))
+        (!is_name && list_meaning_of(key).type != LIST_IS_HOST_TYPE))
         return LIST_OTHER;
     struct list_span value = list_unquoted(list_word(&rest));
     rest = list_trim(rest);
     if ((rest.at < rest.end && *rest.at != '#') ||
-        list_value_of(&value) < (is_name ? LIST_IS_ENTRY : LIST_IS_DOUBTFUL))
+        list_class_of(&value) < (is_name ? LIST_IS_ENTRY : LIST_IS_DOUBTFUL))
         return LIST_OTHER;
     *line = value;
     return LIST_FIELD;
-}
-
-/* Removes what YAML writes around an item of a list, as in - '+.h' # why and - DOMAIN-SUFFIX,h.
- * Other items of several words are prose, and URLs are found in them without this. */
-enum list_form list_item(struct list_state *state, struct list_span *line) {
-    *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
-    if (line->at == line->end)
-        return LIST_NOTHING;
-    if (*line->at != '-' || !list_begins(*line, "- "))
-        return LIST_OTHER;
-    struct list_span rest = {line->at + 2, line->end}, item = list_unquoted(rest);
-    struct list_span map = list_trim(rest);
-    if (list_map(state, &map) != LIST_OTHER) {
-        *line = map;
-        return LIST_FIELD;
-    }
-    const struct list_span word = list_word(&rest);
-    rest = list_trim(rest);
-    const bool is_word = rest.at == rest.end || *rest.at == '#';
-    if (is_word)
-        item = list_unquoted(word);
-    struct list_span rule = list_without_remark(item);
-    const enum list_form form = rule.at < rule.end ? list_proxy(state, &rule) : LIST_OTHER;
-    if (form != LIST_OTHER)
-        *line = rule;
-    else if (item.at < item.end && is_word && !list_has_scheme(item))
-        *line = item;
-    return form;
 }
 
 /* A pattern of STIX with one comparison: [domain-name:value = 'h']. */
@@ -146,7 +141,7 @@ enum list_form list_pattern(struct list_state *state, struct list_span *line) {
         return LIST_OTHER;
     object.end -= strlen(":value");
     *line = list_unquoted(value);
-    return list_type_of(object) == LIST_ENTRY_TYPE ? LIST_FIELD : LIST_NO_URL_FIELD;
+    return list_meaning_of(object).type == LIST_IS_HOST_TYPE ? LIST_FIELD : LIST_NO_URL_FIELD;
 }
 
 /* Returns true if a field is a number, or a range or network of addresses. */
@@ -154,62 +149,96 @@ static bool list_is_simple(struct list_span field) {
     return list_is_number(field) || list_network(&field) != LIST_PLAIN;
 }
 
+/* Returns true if a URL ends at a separator, although it may contain one: a bar, or a comma or
+ * semicolon with a blank, a date or another URL after it. */
+static bool list_ends_url(struct list_span rest, uint8_t separator) {
+    const bool has_blank = list_has(rest, ' ');
+    while (separator != '|' && !has_blank && rest.at < rest.end) {
+        const struct list_span field = list_next_field(&rest, separator);
+        if (list_has_scheme(field) || (list_is_number(field) && list_has(field, '-')))
+            return true;
+    }
+    return separator == '|' || has_blank;
+}
+
 /* Returns true if a line is a row whose first field ends at a separator and is not a pattern of
- * Adblock or prose. list_value_of has returned the value of the field and left its beginning. A
+ * Adblock or prose. list_class_of has returned the class of the field and left its beginning. A
  * page may contain the separator, unless a person has defanged it or a word for a type follows. */
 static bool list_is_row(const struct list_state *state, struct list_span line, const uint8_t *end,
-                        struct list_span first, enum list_value value) {
-    const struct list_span field = {line.at, end};
+                        struct list_span first, enum list_class class) {
+    const struct list_span field = {line.at, end}, rest = {end + 1, line.end};
+    struct list_span next = rest;
     const bool has_slash = list_has(field, '/'), is_bar = *end == '|';
-    if (value >= LIST_IS_DOUBTFUL)
+    if (class >= LIST_IS_DOUBTFUL)
         return !(state->adblock && is_bar) &&
                (!has_slash || list_is_defanged(first) || list_is_simple(field) ||
-                list_next_type((struct list_span){end + 1, line.end}, *end) != LIST_NO_TYPE);
+                list_meaning_of(list_next_field(&next, *end)).type != LIST_IS_WORD ||
+                (class == LIST_IS_URL && list_ends_url(rest, *end)));
     const bool is_odd =
         state->adblock || list_has(field, ' ') || *line.at == '*' || *line.at == '-';
     return !(is_bar && end == line.at) &&
            (!is_odd || (!has_slash && !is_bar) || list_is_simple(field));
 }
 
+/* Returns the first defanged URL of a line, or else the first defanged host, without the signs
+ * around it. A person defangs nothing else. If there is none, the result is empty. */
+static struct list_span list_find_defanged(struct list_span line) {
+    static const char AROUND[] = "`'\"(),;:<>*|-.";
+    const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");
+    struct list_span found = {line.end, line.end};
+    while (may_be && line.at < line.end) {
+        struct list_span word = list_word(&line);
+        while (word.at < word.end && memchr(AROUND, *word.at, strlen(AROUND)) != NULL)
+            word.at++;
+        while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
+            word.end--;
+        const enum list_class class = list_is_defanged(word) ? list_class_of(&word) : LIST_IS_WORD;
+        if (class == LIST_IS_URL)
+            return word;
+        if (class >= LIST_IS_DOUBTFUL && found.at == found.end)
+            found = word;
+    }
+    return found;
+}
+
 enum list_form list_fields(struct list_state *state, struct list_span *line) {
     if (list_has(*line, '\t'))
-        return list_choose_any(line, '\t');
+        return list_read_row(state, line, '\t');
     if (*line->at == '"')
-        return list_choose_any(line, list_separator(*line));
+        return list_read_row(state, line, list_separator(*line));
     struct list_span first = {line->at, list_find_either(*line, ',', ';')};
     const uint8_t *end = first.end = list_find(first, '|');
-    const struct list_span field = first;
-    if (end == line->end || *line->at == '/')
+    if (*line->at == '/')
         return LIST_OTHER;
-    const enum list_value value = list_value_of(&first);
-    if (!list_is_row(state, *line, end, first, value))
+    if (list_has(*line, '|') && list_contains(*line, " | "))
+        return list_read_row(state, line, '|');
+    if (end == line->end)
         return LIST_OTHER;
-    if (state->adblock && value < LIST_IS_DOUBTFUL)
+    const enum list_class class = list_class_of(&first);
+    if (class < LIST_IS_RANGE && list_has(first, ' ') && list_length(list_find_defanged(*line)) > 0)
+        return LIST_OTHER; /* prose with commas */
+    if (!list_is_row(state, *line, end, first, class))
+        return LIST_OTHER;
+    if (state->adblock && class < LIST_IS_DOUBTFUL)
         return LIST_NO_URL_FIELD;
-    if (value == LIST_IS_ENTRY && list_trim(first).end == first.end &&
-        list_type_of(field) == LIST_NO_TYPE &&
-        (list_has_scheme(first) ||
-         list_next_type((struct list_span){end + 1, line->end}, *end) != LIST_OTHER_TYPE)) {
-        *line = first; /* as list_choose finds it, because most rows begin with it */
-        return LIST_FIELD;
-    }
-    return list_choose_any(line, *end);
+    return list_read_row(state, line, *end);
 }
 
 /* A line that begins with a URL is that URL, unless a person has defanged it and added words. A URL
- * among words has nothing but numbers and signs before it, because other lines are prose. */
+ * among words has nothing but numbers and signs before it, because other lines are prose. In a list
+ * whose author defangs addresses, those that are not defanged are its sources. */
 enum list_form list_words(struct list_state *state, struct list_span *line) {
-    struct list_span rest = *line, first = *line;
-    (void)state;
+    struct list_span rest = *line;
     if (!list_has(*line, ' '))
         return LIST_OTHER;
-    if (list_is_defanged(first) && list_value_of(&first) >= LIST_IS_DOUBTFUL) {
-        *line = first;
+    const struct list_span defanged = list_find_defanged(*line);
+    if (defanged.at < defanged.end) {
+        *line = defanged;
         return LIST_FIELD;
     }
     if (list_has_scheme(*line))
         return LIST_PLAIN;
-    while (rest.at <= rest.end) {
+    while (rest.at <= rest.end && !state->defanged) {
         struct list_span word = list_next_field(&rest, ' ');
         if (list_has_scheme(word)) {
             *line = word;
@@ -218,5 +247,10 @@ enum list_form list_words(struct list_state *state, struct list_span *line) {
         if (list_length(word) > 0 && url_is_letter(*word.at))
             break;
     }
-    return LIST_WORDS;
+    rest = *line;
+    struct list_span host = list_word(&rest);
+    if (!list_begins(list_trim(rest), "@") || list_class_of(&host) < LIST_IS_DOUBTFUL)
+        return LIST_WORDS;
+    *line = host; /* h @schedule of dnscrypt-proxy */
+    return LIST_FIELD;
 }

@@ -2,6 +2,8 @@
  * function in the file of its family and one row of ORDER. */
 #include "list/forms.h"
 
+#include <string.h>
+
 #define LIST_WORDS_OF(form, words) [form] = words,
 static const char *const LIST_NOTES[] = {LIST_FORMS(LIST_WORDS_OF)};
 #undef LIST_WORDS_OF
@@ -10,23 +12,81 @@ const char *list_note(enum list_form form) {
     return LIST_NOTES[form];
 }
 
+static enum list_form list_remark(struct list_state *state, struct list_span *line) {
+    const bool is_empty = line->at == line->end;
+    if (!is_empty && (!list_is_remark(*line) || *line->at == state->heading.separator)) {
+        state->begun = true;
+        return LIST_OTHER;
+    }
+    state->adblock |= !is_empty && *line->at == '[';
+    return LIST_NOTHING;
+}
+
+/* Returns the length of the mark that a document puts before an item, with the blank after it: a
+ * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Returns 0 if there is none. */
+static size_t list_mark(struct list_span line) {
+    static const char *const MARKS[] = {"- ", "* ", "+ ", "| ", "\xe2\x80\xa2 "};
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
+        if (list_begins(line, MARKS[i]))
+            return strlen(MARKS[i]);
+    size_t digits = 0;
+    while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
+        digits++;
+    line.at += digits;
+    return digits > 0 && (list_begins(line, ". ") || list_begins(line, ") ")) ? digits + 2 : 0;
+}
+
+/* Removes what documents and YAML write around an item, so that the other forms see what is in it:
+ * its mark, the bars at both ends of a row, and quotation marks or backticks around all of it. */
+static enum list_form list_marks(struct list_state *state, struct list_span *line) {
+    (void)state;
+    if (url_is_letter(*line->at)) /* as most lines do */
+        return LIST_OTHER;
+    *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
+    if (line->at == line->end)
+        return LIST_NOTHING;
+    const size_t mark = list_mark(*line);
+    struct list_span item = list_trim((struct list_span){line->at + mark, line->end});
+    if (*line->at == '|' && mark > 0)
+        item.end -= list_ends(item, "|");
+    else if (mark > 0)
+        item = list_without_remark(item);
+    if (mark > 0 && list_has_scheme(item))
+        item.end = list_find(item, ' '); /* what follows explains it */
+    item = list_trim(item);
+    if (list_length(item) > 2 && (*item.at == '`' || *item.at == '\'') && item.end[-1] == *item.at)
+        item = (struct list_span){item.at + 1, item.end - 1};
+    if (item.at < item.end)
+        *line = item;
+    return LIST_OTHER;
+}
+
+/* Any line that is left: a URL or name, unless it is a part of an address or a hash. */
+static enum list_form list_bare(struct list_state *state, struct list_span *line) {
+    return list_is_hash(*line)                                     ? LIST_HASH
+           : list_is_part(state, *line) && !list_has_scheme(*line) ? LIST_PART
+                                                                   : LIST_PLAIN;
+}
+
 /* The first form that recognises a line reads it. Each row says why it is not further down. */
 static list_reader *const ORDER[] = {
-    list_heading, /* may be in a remark, and says how the lines after it are read */
-    list_remark,  /* may contain anything */
-    list_row,     /* knows its field by the heading, whatever is in the others */
-    list_item,    /* removes the marks of YAML, so that the other forms see what is in the item */
-    list_pattern, /* its bracket also begins rules of AdGuard */
-    list_adblock, /* its signs are in no other form, and its options may contain any */
-    list_hosts,   /* an address followed by names, of which a tab separates no fields */
-    list_dnsmasq, /* these three begin with a word of their own, or have a record as second word; */
-    list_unbound, /* their values contain the quotation marks and tabs that are asked for next */
-    list_zone,    list_map, /* its key is a word for a type */
-    list_proxy,             /* its first field is a word of its own */
-    list_fields,            /* knows a page, which may contain commas and bars */
-    list_range,             /* may contain blanks */
-    list_words,             /* any other line with blanks */
-    list_bare,              /* what is left is one word */
+    list_heading,    /* may be in a remark, and says how the lines after it are read */
+    list_remark,     /* may contain anything */
+    list_row,        /* knows its field by the heading, whatever is in the others */
+    list_marks,      /* removes marks, so that the other forms see what is in the item */
+    list_signature,  /* contains options and values of every kind */
+    list_pattern,    /* its bracket also begins rules of AdGuard */
+    list_expression, /* its bar also begins rules of Adblock */
+    list_adblock,    /* its signs are in no other form, and its options may contain any */
+    list_hosts,      /* an address followed by names, of which a tab separates no fields */
+    list_dnsmasq,    /* these three begin with a word of their own, or have a record as second */
+    list_unbound,    /* word; their values contain the quotation marks and tabs asked for next */
+    list_zone,       list_map, /* its key is a word for a type */
+    list_proxy,                /* its first field is a word of its own */
+    list_fields,               /* knows a page, which may contain commas and bars */
+    list_range,                /* may contain blanks */
+    list_words,                /* any other line with blanks */
+    list_bare,                 /* what is left is one word */
 };
 
 enum list_form list_narrow(struct list_state *state, struct list_span *line) {

@@ -1,6 +1,6 @@
 /* The forms in which lists are published. A line is offered to one form after the other (forms.c),
  * and each form is one function in the file of its family: hosts.c, adblock.c, programs.c and
- * fields.c. ext/URLS.md says how each form is read. */
+ * fields.c. What several forms need is in parts.c. ext/URLS.md says how each form is read. */
 #ifndef BLOOM_LIST_FORMS_H
 #define BLOOM_LIST_FORMS_H
 
@@ -21,6 +21,7 @@
     FORM(LIST_UNBOUND, "unbound")                                                                  \
     FORM(LIST_ZONE, "policy zone")                                                                 \
     FORM(LIST_PROXY, "rule of a proxy")                                                            \
+    FORM(LIST_ANCHORED, "regular expression for a host")                                           \
     FORM(LIST_FIELD, "one of several fields")                                                      \
     FORM(LIST_COLUMN, "one of several fields") /* of a table with a heading */                     \
     FORM(LIST_WILDCARD, "wildcard")                                                                \
@@ -35,8 +36,10 @@
     FORM(LIST_PART, "no entry: only a part of an address")                                         \
     FORM(LIST_RANGE, "no entry: a range of addresses")                                             \
     FORM(LIST_NUMBER, "no entry: a number or a date")                                              \
+    FORM(LIST_HASH, "no entry: a hash")                                                            \
     FORM(LIST_MAIL, "no entry: a mail address")                                                    \
     FORM(LIST_DIRECTIVE, "no entry: a directive")                                                  \
+    FORM(LIST_SIGNATURE, "no entry: a rule of Suricata or Snort")                                  \
     FORM(LIST_TRIGGER, "no entry: a policy that is not about a name")                              \
     FORM(LIST_HEADING, "no entry: the heading of a table")                                         \
     FORM(LIST_NO_URL_FIELD, "no entry: no field is a URL")                                         \
@@ -44,7 +47,7 @@
     FORM(LIST_HOSTS_ADDRESS, "no entry: an address instead of a name")                             \
     FORM(LIST_NO_HOST, "no entry: it has no host")                                                 \
     FORM(LIST_NO_DOT, "no entry: a name without a dot")                                            \
-    FORM(LIST_LOCAL, "no entry: a name of the machine itself")                                     \
+    FORM(LIST_LOCAL, "no entry: the machine itself")                                               \
     FORM(LIST_UNOPENED, "no entry: the host is not a name or address")                             \
     FORM(LIST_TOO_LONG, "no entry: a line longer than 16384 bytes")
 #define LIST_FORM(form, words) form,
@@ -54,14 +57,18 @@ enum list_form {
 };
 #undef LIST_FORM
 
+/* The most fields of a row that are read. */
+enum { LIST_FIELDS = 64 };
+
 /* The heading of a table: what separates fields, how many there are, and which of them, counted
  * from 0, is the entry. If there are no fields, the list has no heading. */
 struct list_heading {
     uint8_t separator;
     unsigned fields, field;
-    unsigned second;  /* the entry if `field` has a word instead; `field` if there is none */
-    bool certain;     /* the name of the field says that it is a host, an address or a URL */
-    bool hosts_alone; /* paths are in another field, so the host alone would block too much */
+    unsigned second;       /* the entry if `field` has a word instead; `field` if there is none */
+    bool certain;          /* the name of the field says that it is a host, an address or a URL */
+    bool hosts_alone;      /* paths are in another field, so the host alone would block too much */
+    uint64_t about_others; /* bit i: the name of field i says that it is not about a host */
 };
 
 /* What a line leaves for the next call. */
@@ -69,8 +76,9 @@ struct list_state {
     /* The rest of a line with several names, and how it is read. */
     struct list_span names;
     enum list_form form;
-    bool begun;   /* a line has been read that is not a remark, so no heading can follow */
-    bool adblock; /* the list has the heading [Adblock ...] */
+    bool begun;    /* a line has been read that is not a remark, so no heading can follow */
+    bool adblock;  /* the list has the heading [Adblock ...] */
+    bool defanged; /* the list has had a defanged entry */
     /* The options of the last rule and what they do, because most rules have the same. */
     struct list_span options;
     enum list_form with_options;
@@ -89,25 +97,31 @@ const char *list_note(enum list_form form);
  * the marks of an item. */
 typedef enum list_form list_reader(struct list_state *state, struct list_span *line);
 
-/* hosts.c */
-list_reader list_remark, list_hosts, list_range, list_bare;
+/* parts.c */
 
 /* Recognises remarks: #, !, ;, // alone or in a line of several words, [Adblock Plus 2.0]. */
 bool list_is_remark(struct list_span line);
+
+/* Removes the remark after an entry. A dot or a colon is before it, and its sign follows a blank
+ * and is not in quotation marks. */
+struct list_span list_without_remark(struct list_span line);
+
+/* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
+ * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
+enum list_form list_network(struct list_span *span);
+
+/* Removes the first field from the rest of a line, and returns it without blanks and quotation
+ * marks around it. After the last field the rest begins past the end of the line. */
+struct list_span list_next_field(struct list_span *rest, uint8_t separator);
+
+/* hosts.c */
+list_reader list_hosts, list_range;
 
 /* Returns true if a hosts file gives an address to names: it blocks, or it is of the own net. */
 bool list_is_of_hosts(struct list_span address);
 
 /* Removes the next of several names from the state, which must have one, and returns it. */
 struct list_span list_next_name(struct list_state *state);
-
-/* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
- * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
-enum list_form list_network(struct list_span *span);
-
-/* Removes the remark after an entry. A dot or a colon is before it, and its sign follows a blank
- * and is not in quotation marks. */
-struct list_span list_without_remark(struct list_span line);
 
 /* adblock.c */
 list_reader list_adblock;
@@ -121,47 +135,92 @@ const uint8_t *list_plain_options(struct list_state *state, struct list_span res
 bool list_is_part(const struct list_state *state, struct list_span pattern);
 
 /* programs.c */
-list_reader list_dnsmasq, list_unbound, list_zone, list_proxy;
+list_reader list_dnsmasq, list_unbound, list_zone, list_proxy, list_expression, list_signature;
 
 /* headings.c */
 list_reader list_heading, list_row;
 
 /* fields.c */
-list_reader list_item, list_pattern, list_map, list_fields, list_words;
+list_reader list_pattern, list_map, list_fields, list_words;
 
-/* Removes the first field from the rest of a line, and returns it without blanks and quotation
- * marks around it. After the last field the rest begins past the end of the line. */
-struct list_span list_next_field(struct list_span *rest, uint8_t separator);
-
-/* Chooses the entry of a row, from the left: the first field that is an address, a name or a URL,
- * and that the heading names, if the table has one. A word for a type says what is beside it. After
- * one such as sha256, only another one such as url makes an entry. Returns LIST_OTHER if the row
- * has not as many fields as the heading. */
-enum list_form list_choose(struct list_span *line, const struct list_heading *table);
-
-/* values.c */
-enum list_value {
-    LIST_IS_WORD, /* or anything else that is not an entry */
+/* The class of a field. From LIST_IS_RANGE on it can be what a row is about. */
+enum list_class {
+    LIST_IS_UNKNOWN, /* not judged yet */
+    LIST_IS_MISSING, /* there is no such field */
+    LIST_IS_WORD,    /* or anything else that is not an entry */
+    LIST_IS_HOST_TYPE,
+    LIST_IS_OTHER_TYPE, /* a word for a type such as sha256 */
     LIST_IS_RANGE,
     LIST_IS_DOUBTFUL, /* a name that looks like that of a file or package */
-    LIST_IS_ENTRY
+    LIST_IS_ENTRY,
+    LIST_IS_URL /* with a scheme, or with a word for its type in front of it */
 };
 
-/* Says what a field is. From a field that was defanged it removes what follows the first comma, bar
- * or blank, because a person wrote that, and from one without a scheme what follows a bar. */
-enum list_value list_value_of(struct list_span *field);
+/* The fields of a row, as far as they were asked for, with their classes. */
+struct list_row {
+    struct list_span rest;
+    uint8_t separator;
+    uint64_t about_others; /* as in the heading */
+    unsigned count;
+    struct list_span cells[LIST_FIELDS];  /* as they are written */
+    struct list_span fields[LIST_FIELDS]; /* as far as they are entries */
+    uint8_t classes[LIST_FIELDS];         /* enum list_class */
+};
 
-enum list_type { LIST_NO_TYPE, LIST_ENTRY_TYPE, LIST_OTHER_TYPE };
+void list_begin_row(struct list_row *row, struct list_span line, uint8_t separator);
 
-/* Recognises a word for a type, such as domain, ip-dst or sha256, in any case and with any signs
- * between its letters. */
-enum list_type list_type_of(struct list_span field);
+/* Reads the next field of a row. Returns false if there is none. */
+bool list_take_field(struct list_row *row);
+
+/* Returns the class of a field. It passes over empty fields, unless all fields have been read. */
+enum list_class list_class_at(struct list_row *row, unsigned i);
+
+/* Returns true if a field of that class is the entry of its row, by the classes of its neighbours.
+ * is_about_others: a word for a type before it says that the row is about something else. */
+bool list_is_meant(enum list_class before, enum list_class class, enum list_class after,
+                   enum list_class next, bool is_about_others);
+
+/* Returns the number of the field that is the entry of a row, from the left, or LIST_FIELDS. */
+unsigned list_choose(struct list_row *row);
+
+/* Narrows a line down to a field of its row, and returns the form, or LIST_RANGE. If the field has
+ * several entries, they are left in the state. */
+enum list_form list_take_entry(struct list_state *state, struct list_span *line,
+                               const struct list_row *row, unsigned i, enum list_form form);
+
+/* values.c */
+
+/* Returns the class of a field. From a field that was defanged it removes what follows the first
+ * comma, bar or blank, because a person wrote that, from one without a scheme what follows a bar,
+ * and from `Ip:192.0.2.9` the word for the type. */
+enum list_class list_class_of(struct list_span *field);
+
+/* What the name of a column says of its fields, from the least certain on. */
+enum list_rank {
+    LIST_NO_COLUMN,
+    LIST_VALUE_COLUMN,
+    LIST_HOST_COLUMN,
+    LIST_URL_COLUMN,
+    LIST_INDICATOR_COLUMN,
+    LIST_IOC_COLUMN,
+    LIST_ENTRY_COLUMN,
+    LIST_COLUMNS
+};
+
+/* What a word says, in any case and with any signs between its letters: of the fields beside it if
+ * it is in a row (a class), and of its column if it is in a heading. */
+struct list_meaning {
+    enum list_class type;
+    enum list_rank column;
+};
+struct list_meaning list_meaning_of(struct list_span word);
 
 /* Returns true if the first word has something that keeps people from clicking on it. */
 bool list_is_defanged(struct list_span span);
 
-/* Writes an entry without that: hxxp, [.], (dot), [:] and the like. In a quoted field, two
- * quotation marks mean one (RFC 4180). Returns true if the entry was defanged. */
-bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used);
+/* Writes an entry without that: hxxp, [.], (dot), [:] and the like. If `escaped` is not NULL, it is
+ * two bytes that mean the second of them: "" in a quoted field (RFC 4180), \. in an expression.
+ * Returns true if the entry was defanged. */
+bool list_refang(struct list_span span, const char *escaped, uint8_t *text, size_t *used);
 
 #endif

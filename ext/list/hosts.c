@@ -1,76 +1,7 @@
-/* Lines that are about hosts and nothing else: hosts files, networks, remarks around them. */
+/* Lines that are about hosts and nothing else: hosts files and ranges of addresses. */
 #include "list/forms.h"
 
 #include <string.h>
-
-enum list_form list_network(struct list_span *span) {
-    if (span->at < span->end && url_is_letter(*span->at) && url_digit(*span->at) > 15)
-        return LIST_PLAIN; /* early, because most names begin so */
-    const uint8_t *slash = list_find(*span, '/'), *dash = list_find(*span, '-');
-    struct list_span address = {span->at, slash}, bits = {slash + 1, span->end};
-    const struct list_span first = list_trim((struct list_span){span->at, dash});
-    unsigned count = 0;
-    if (dash < span->end && list_is_ip(first)) {
-        const struct list_span last = list_trim((struct list_span){dash + 1, span->end});
-        return list_is_ip(last) || list_is_number(last) ? LIST_RANGE : LIST_PLAIN;
-    }
-    if (slash == span->end || !list_is_ip(address))
-        return LIST_PLAIN;
-    const bool version4 = !list_has(address, ':');
-    if (version4 && list_is_ipv4(bits))
-        return LIST_RANGE;
-    const unsigned most = version4 ? 32 : 128;
-    for (const uint8_t *at = bits.at; at < bits.end; at++) {
-        count = url_is_digit(*at) ? 10 * count + url_digit(*at) : most + 1;
-        if (count > most)
-            return LIST_PLAIN; /* a page */
-    }
-    if (list_length(bits) == 0)
-        return LIST_PLAIN;
-    span->end = slash;
-    return count == most ? LIST_NETWORK_OF_ONE : LIST_RANGE;
-}
-
-bool list_is_remark(struct list_span line) {
-    struct list_span words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
-    if (*line.at == '#' || *line.at == '!' || *line.at == ';' ||
-        (list_length(words) == 5 && list_begins(words, "sep="))) /* how Excel names separators */
-        return true;
-    if (list_begins(line, "//"))
-        return list_length(line) == 2 || list_has_blank(line) || line.at[2] == '/' ||
-               line.at[2] == '-' || line.at[2] == '=';
-    return line.end[-1] == ']' && (list_begins(line, "[adblock") || list_begins(line, "[ublock") ||
-                                   list_begins(line, "[adguard"));
-}
-
-struct list_span list_without_remark(struct list_span line) {
-    bool quoted = false, names = false;
-    if (!list_has(line, '\t')) { /* first, because most lines have no such sign */
-        const uint8_t *blank = list_find(line, ' ');
-        while (blank + 1 < line.end && blank[1] != '#' && blank[1] != ';' && blank[1] != '/')
-            blank = list_find((struct list_span){blank + 1, line.end}, ' ');
-        if (blank + 1 >= line.end)
-            return line;
-    }
-    for (const uint8_t *at = line.at; at < line.end; at++) {
-        if (names && !quoted && list_is_blank(at[-1]) &&
-            (*at == '#' || *at == ';' || list_begins((struct list_span){at, line.end}, "// ")))
-            line.end = at;
-        quoted ^= *at == '"';
-        names |= *at == '.' || *at == ':';
-    }
-    return list_trim(line);
-}
-
-enum list_form list_remark(struct list_state *state, struct list_span *line) {
-    const bool is_empty = line->at == line->end;
-    if (!is_empty && (!list_is_remark(*line) || *line->at == state->heading.separator)) {
-        state->begun = true;
-        return LIST_OTHER;
-    }
-    state->adblock |= !is_empty && *line->at == '[';
-    return LIST_NOTHING;
-}
 
 bool list_is_of_hosts(struct list_span address) {
     uint8_t bytes[IPV4_BYTES];
@@ -126,16 +57,16 @@ enum list_form list_hosts(struct list_state *state, struct list_span *line) {
 }
 
 struct list_span list_next_name(struct list_state *state) {
-    return state->form == LIST_HOSTS ? list_word(&state->names) : list_split(&state->names, '/');
+    if (state->form == LIST_DNSMASQ)
+        return list_split(&state->names, '/');
+    struct list_span name = list_word(&state->names);
+    state->names = list_trim(state->names);
+    name.end -= name.at < name.end && (name.end[-1] == ',' || name.end[-1] == ';');
+    return name;
 }
 
 enum list_form list_range(struct list_state *state, struct list_span *line) {
     struct list_span span = *line;
     (void)state;
     return list_network(&span) == LIST_RANGE ? LIST_RANGE : LIST_OTHER;
-}
-
-/* Any line that is left: a URL or name, unless it is a part of an address. */
-enum list_form list_bare(struct list_state *state, struct list_span *line) {
-    return list_is_part(state, *line) && !list_has_scheme(*line) ? LIST_PART : LIST_PLAIN;
 }

@@ -42,7 +42,9 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
         return "JSON. Make each entry a line, as SELECT group_concat(value || char(10), '') FROM "
                "json_each(text, '$') does. Instead of $ give the path of the entries, such as "
                "$.rules[0].domain_suffix. If each entry is an object, select FROM json_tree(text) "
-               "WHERE key = 'url'; in STIX the key is 'pattern'";
+               "WHERE key = 'url'; in STIX the key is 'pattern'. If each line is JSON by itself, "
+               "select "
+               "FROM bloom_lines(text) AS l, json_tree(l.text) WHERE key = 'url'";
     return NULL;
 }
 

@@ -71,16 +71,18 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
  * why it is not an entry after all. */
 enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form);
 
-/* Returns true if the key is for localhost.localdomain, localhost4.localdomain4 or the like. */
+/* Returns true if the key is for the machine itself: a blocking address, localhost.localdomain,
+ * localhost4.localdomain4 or the like. A rule of Adblock that names such an address means it. */
 bool list_is_local(const struct bloom_list *list);
 
 /* Returns the form of an entry whose key is known, because some rules are for one page only, and
  * some names are those of the machine itself. */
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
     const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
-    return *list->key == 'l' && list_is_local(list) ? LIST_LOCAL
-           : is_page                                ? LIST_ADBLOCK_PAGE
-                                                    : form;
+    const bool may_be_local =
+        *list->key == 'l' || (list->url.address && form != LIST_ADBLOCK &&
+                              form != LIST_ADBLOCK_OPTIONS && form != LIST_ADBLOCK_CONDITION);
+    return may_be_local && list_is_local(list) ? LIST_LOCAL : is_page ? LIST_ADBLOCK_PAGE : form;
 }
 
 #endif

@@ -1,6 +1,6 @@
-/* The configuration of programs that block: resolvers (dnsmasq, unbound, policy zones) and proxies
- * (Clash, mihomo, Surge, Loon, Quantumult X). A line is an entry only if its program would not
- * answer or not connect. */
+/* The configuration of programs that block: resolvers (dnsmasq, unbound, policy zones, Pi-hole),
+ * proxies (Clash, mihomo, Surge, Loon, Quantumult X) and Suricata. A line is an entry only if its
+ * program would not answer or not connect. */
 #include "list/forms.h"
 
 #include <string.h>
@@ -119,4 +119,35 @@ enum list_form list_proxy(struct list_state *state, struct list_span *line) {
     policy = rest.at > rest.end ? value : list_next_field(&rest, ',');
     *line = value;
     return list_is_one_of(policy, ",direct,pass,proxy,") ? LIST_MODIFIER : LIST_PROXY;
+}
+
+/* (^|\.)h\.example$ of Pi-hole and of ACL files means a host and all below it. The host is left, in
+ * which list_read removes the backslashes. */
+enum list_form list_expression(struct list_state *state, struct list_span *line) {
+    (void)state;
+    static const char *const STARTS[] = {"(^|\\.)", "(?:^|\\.)"};
+    struct list_span host = *line;
+    if (*line->at != '(')
+        return LIST_OTHER;
+    for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && host.at == line->at; i++)
+        host.at += list_begins(host, STARTS[i]) ? strlen(STARTS[i]) : 0;
+    if (host.at == line->at)
+        return LIST_OTHER;
+    const bool has_end = list_ends(host, "$");
+    host.end -= has_end;
+    for (const uint8_t *at = host.at; at < host.end; at++)
+        if (!list_is_of_name(*at) && *at != '\\' && (*at != '.' || at[-1] != '\\'))
+            return LIST_EXPRESSION;
+    *line = host;
+    return has_end ? LIST_ANCHORED : LIST_EXPRESSION;
+}
+
+/* alert dns any any -> any any (msg:"..."; ...): a rule of Suricata or Snort. */
+enum list_form list_signature(struct list_state *state, struct list_span *line) {
+    (void)state;
+    struct list_span rest = *line;
+    return line->end[-1] == ')' && list_contains(*line, "msg:") &&
+                   list_is_one_of(list_word(&rest), ",alert,drop,log,pass,reject,")
+               ? LIST_SIGNATURE
+               : LIST_OTHER;
 }

@@ -29,9 +29,10 @@ static inline bool list_is_of_name(uint8_t byte) {
 }
 
 /* Returns the length of a blank beyond ASCII with which a span begins, or 0. Copies from documents
- * have no-break spaces, the mark of direction, U+3000 and byte order marks. */
+ * have no-break spaces, marks of direction and width, U+3000 and byte order marks. */
 static inline size_t list_wide_blank(struct list_span span) {
-    static const char *const WIDE[] = {"\xc2\xa0", "\xe2\x80\x8e", "\xe3\x80\x80", LIST_MARK};
+    static const char *const WIDE[] = {"\xc2\xa0",     "\xe2\x80\x8b", "\xe2\x80\x8e",
+                                       "\xe2\x80\xaf", "\xe3\x80\x80", LIST_MARK};
     for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE; i++)
         if (list_length(span) >= strlen(WIDE[i]) && memcmp(span.at, WIDE[i], strlen(WIDE[i])) == 0)
             return strlen(WIDE[i]);
@@ -256,6 +257,28 @@ static inline bool list_is_number(struct list_span span) {
          at++)
         dots += *at == '.' && at + 1 < span.end && url_is_digit(at[1]);
     return at == span.end && dots < 3 && !list_is_ipv6(span);
+}
+
+/* Recognises the address of a network card, and what else is groups of up to two hexadecimal digits
+ * with colons between them. */
+static inline bool list_is_card(struct list_span span) {
+    unsigned digits = 0, colons = 0;
+    for (const uint8_t *at = span.at; at < span.end; at++) {
+        digits = *at == ':' ? 0 : digits + 1;
+        colons += *at == ':';
+        if (digits > 2 || (digits == 0 && (at == span.at || at[-1] == ':')) ||
+            (digits > 0 && url_digit(*at) > 15))
+            return false;
+    }
+    return colons > 1 && digits > 0 && !list_is_ipv6(span);
+}
+
+/* Recognises hashes: 32, 40, 64 or 128 hexadecimal digits. */
+static inline bool list_is_hash(struct list_span span) {
+    const size_t length = list_length(span);
+    while (span.at < span.end && url_digit(*span.at) < 16)
+        span.at++;
+    return span.at == span.end && (length == 32 || length == 40 || length == 64 || length == 128);
 }
 
 /* Returns a word without blanks and quotation marks around it. */

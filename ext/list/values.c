@@ -1,4 +1,4 @@
-/* What a field of a table is, by its text and by the word for a type that is beside it.
+/* The class of a field of a table, by its text. fields.c chooses the entry of a row by the classes.
  *
  * The key of a field that was not meant as an address can match an innocent page, so in doubt a
  * field is not an entry. A name counts as one unless it ends like a file or begins like the name of
@@ -7,14 +7,17 @@
 #include "list/forms.h"
 #include "url/url.h"
 
+#include <stdlib.h>
+
 /* If a span begins with [.], (dot) or the like, returns the length of that and sets *meant to what
- * it stands for. Otherwise returns 0. Round and curly brackets count only before the path. */
+ * it stands for. Otherwise returns 0. In a path only square brackets count, and both of them. */
 static size_t list_piece(struct list_span span, bool in_path, const char **meant) {
     static const struct {
         const char *written, *meant;
-    } PIECES[] = {{"[.]", "."}, {"[dot]", "."}, {"[:]", ":"}, {"[://]", "://"}, {"[/]", "/"},
-                  {"(.)", "."}, {"(dot)", "."}, {"{.}", "."}, {"{dot}", "."}};
-    if (span.at < span.end && (*span.at == '[' || (!in_path && strchr("({", *span.at) != NULL)))
+    } PIECES[] = {{"[.]", "."},   {"[dot]", "."}, {"[:]", ":"},   {"[://]", "://"},
+                  {"[/]", "/"},   {"(.)", "."},   {"(dot)", "."}, {"{.}", "."},
+                  {"{dot}", "."}, {"[.", "."},    {".]", "."}};
+    if (span.at < span.end && (*span.at == '[' || (!in_path && strchr("({.", *span.at) != NULL)))
         for (size_t i = 0; i < sizeof PIECES / sizeof *PIECES; i++)
             if (list_begins(span, PIECES[i].written)) {
                 *meant = PIECES[i].meant;
@@ -39,7 +42,7 @@ bool list_is_defanged(struct list_span span) {
     unsigned slashes = 0;
     if (list_mangled_scheme(span) > 0)
         return true;
-    if (list_find_any(span, "[({") == span.end)
+    if (list_find_any(span, "[({]") == span.end)
         return false;
     for (; span.at < span.end && !list_is_blank(*span.at) && *span.at != ','; span.at++) {
         if (list_piece(span, slashes > 2, &meant) > 0)
@@ -49,7 +52,7 @@ bool list_is_defanged(struct list_span span) {
     return false;
 }
 
-bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used) {
+bool list_refang(struct list_span span, const char *escaped, uint8_t *text, size_t *used) {
     const size_t mangled = list_mangled_scheme(span);
     bool defanged = mangled > 0;
     unsigned slashes = 0;
@@ -61,11 +64,12 @@ bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used
     }
     while (span.at < span.end) {
         const char *meant = NULL;
-        const bool may_be = *span.at == '[' || *span.at == '(' || *span.at == '{';
+        const bool may_be =
+            *span.at == '[' || *span.at == '(' || *span.at == '{' || *span.at == '.';
         const size_t piece = may_be ? list_piece(span, slashes > 2, &meant) : 0;
         if (piece == 0) {
             slashes += *span.at == '/';
-            span.at += quoted && list_begins(span, "\"\"");
+            span.at += escaped != NULL && list_begins(span, escaped);
             *to++ = *span.at++;
             continue;
         }
@@ -78,25 +82,72 @@ bool list_refang(struct list_span span, bool quoted, uint8_t *text, size_t *used
     return defanged;
 }
 
-enum list_type list_type_of(struct list_span field) {
-    static const char ENTRIES[] =
-        ",c2,domain,domainip,domainname,domainport,domains,fqdn,host,hostip,hostname,hostnameport,"
-        "hostport,inteladdr,inteldomain,intelurl,ip,ipaddr,ipaddress,ipdomain,ipdst,ipdstport,"
-        "ipport,ips,ipsrc,ipsrcport,ipv4,ipv4addr,ipv6,ipv6addr,uri,url,urls,";
-    static const char OTHERS[] =
-        ",asn,bitcoinaddress,btc,comment,cve,description,email,emailaddr,emailaddress,emaildst,"
-        "emailsrc,emailsubject,file,filehash,filehashmd5,filehashsha1,filehashsha256,filename,"
-        "filenamemd5,filenamesha1,filenamesha256,filepath,filepathname,hash,imphash,info,"
-        "intelcerthash,intelemail,intelfilehash,intelfilename,intelpubkeyhash,intelsoftware,"
-        "intelusername,ja3,link,mail,md5,md5hash,mutex,package,packagename,pdb,reference,regkey,"
-        "regkeyvalue,registrykey,sha1,sha1hash,sha224,sha256,sha256hash,sha384,sha512,sha512hash,"
-        "ssdeep,text,tlsh,useragent,vulnerability,yara,";
-    char folded[LIST_FOLDED];
-    if (list_length(field) < 2 || !url_is_letter(*field.at) || !list_fold(field, true, folded))
-        return LIST_NO_TYPE;
-    return strstr(ENTRIES, folded) != NULL  ? LIST_ENTRY_TYPE
-           : strstr(OTHERS, folded) != NULL ? LIST_OTHER_TYPE
-                                            : LIST_NO_TYPE;
+/* The words that say what a field is, sorted, without the signs between their letters. As types,
+ * they are in a field beside it, and as names of columns in the heading. */
+#define HOST LIST_IS_HOST_TYPE
+#define OTHER LIST_IS_OTHER_TYPE
+#define NAME LIST_IS_WORD
+static const struct list_word {
+    char word[20];
+    uint8_t type, column;
+} WORDS[] = {
+    /* clang-format off */
+    {"asn", OTHER, 0}, {"bitcoinaddress", OTHER, 0}, {"btc", OTHER, 0},
+    {"c2", NAME, LIST_HOST_COLUMN}, {"c2domain", NAME, LIST_HOST_COLUMN},
+    {"c2ip", NAME, LIST_HOST_COLUMN}, {"c2server", NAME, LIST_HOST_COLUMN},
+    {"c2url", NAME, LIST_HOST_COLUMN}, {"comment", OTHER, 0}, {"cve", OTHER, 0},
+    {"data", NAME, LIST_VALUE_COLUMN}, {"description", OTHER, 0},
+    {"domain", HOST, LIST_HOST_COLUMN}, {"domainip", HOST, LIST_HOST_COLUMN},
+    {"domainname", HOST, LIST_HOST_COLUMN}, {"domainport", HOST, 0},
+    {"domains", HOST, LIST_HOST_COLUMN}, {"email", OTHER, 0}, {"emailaddr", OTHER, 0},
+    {"emailaddress", OTHER, 0}, {"emaildst", OTHER, 0}, {"emailsrc", OTHER, 0},
+    {"emailsubject", OTHER, 0}, {"file", OTHER, 0}, {"filehash", OTHER, 0},
+    {"filehashmd5", OTHER, 0}, {"filehashsha1", OTHER, 0}, {"filehashsha256", OTHER, 0},
+    {"filename", OTHER, 0}, {"filenamemd5", OTHER, 0}, {"filenamesha1", OTHER, 0},
+    {"filenamesha256", OTHER, 0}, {"filepath", OTHER, 0}, {"filepathname", OTHER, 0},
+    {"fqdn", HOST, LIST_HOST_COLUMN}, {"hash", OTHER, 0}, {"host", HOST, LIST_HOST_COLUMN},
+    {"hostip", HOST, LIST_HOST_COLUMN}, {"hostname", HOST, LIST_HOST_COLUMN},
+    {"hostnameport", HOST, 0}, {"hostport", HOST, 0}, {"imphash", OTHER, 0},
+    {"indicator", NAME, LIST_INDICATOR_COLUMN}, {"indicatorvalue", NAME, LIST_ENTRY_COLUMN},
+    {"info", OTHER, 0}, {"inteladdr", HOST, 0}, {"intelcerthash", OTHER, 0},
+    {"inteldomain", HOST, 0}, {"intelemail", OTHER, 0}, {"intelfilehash", OTHER, 0},
+    {"intelfilename", OTHER, 0}, {"intelpubkeyhash", OTHER, 0}, {"intelsoftware", OTHER, 0},
+    {"intelurl", HOST, 0}, {"intelusername", OTHER, 0}, {"ioc", NAME, LIST_IOC_COLUMN},
+    {"iocvalue", NAME, LIST_ENTRY_COLUMN}, {"ip", HOST, LIST_HOST_COLUMN}, {"ipaddr", HOST, 0},
+    {"ipaddress", HOST, LIST_HOST_COLUMN}, {"ipdomain", HOST, LIST_HOST_COLUMN}, {"ipdst", HOST, 0},
+    {"ipdstport", HOST, 0}, {"ipport", HOST, LIST_HOST_COLUMN}, {"ips", HOST, LIST_HOST_COLUMN},
+    {"ipsrc", HOST, 0}, {"ipsrcport", HOST, 0}, {"ipv4", HOST, LIST_HOST_COLUMN},
+    {"ipv4addr", HOST, 0}, {"ipv6", HOST, 0}, {"ipv6addr", HOST, 0}, {"ja3", OTHER, 0},
+    {"link", OTHER, 0}, {"mail", OTHER, 0}, {"md5", OTHER, 0}, {"md5hash", OTHER, 0},
+    {"mutex", OTHER, 0}, {"observable", NAME, LIST_VALUE_COLUMN}, {"package", OTHER, 0},
+    {"packagename", OTHER, 0}, {"pdb", OTHER, 0}, {"reference", OTHER, 0},
+    {"registrykey", OTHER, 0}, {"regkey", OTHER, 0}, {"regkeyvalue", OTHER, 0}, {"sha1", OTHER, 0},
+    {"sha1hash", OTHER, 0}, {"sha224", OTHER, 0}, {"sha256", OTHER, 0}, {"sha256hash", OTHER, 0},
+    {"sha384", OTHER, 0}, {"sha512", OTHER, 0}, {"sha512hash", OTHER, 0}, {"ssdeep", OTHER, 0},
+    {"text", OTHER, 0}, {"tlsh", OTHER, 0}, {"uri", HOST, LIST_URL_COLUMN},
+    {"url", HOST, LIST_URL_COLUMN}, {"urls", HOST, LIST_URL_COLUMN}, {"useragent", OTHER, 0},
+    {"value", NAME, LIST_VALUE_COLUMN}, {"vulnerability", OTHER, 0}, {"yara", OTHER, 0}
+    /* clang-format on */
+};
+#undef HOST
+#undef OTHER
+#undef NAME
+
+static int compare_words(const void *key, const void *word) {
+    return strcmp(key, ((const struct list_word *)word)->word);
+}
+
+struct list_meaning list_meaning_of(struct list_span word) {
+    char folded[LIST_FOLDED] = "";
+    const struct list_word *found = NULL;
+    if (list_length(word) >= 2 && url_is_letter(*word.at) && list_fold(word, true, folded)) {
+        folded[strlen(folded) - 1] = '\0'; /* the comma after it */
+        found =
+            bsearch(folded + 1, WORDS, sizeof WORDS / sizeof *WORDS, sizeof *WORDS, compare_words);
+    }
+    return found != NULL
+               ? (struct list_meaning){(enum list_class)found->type, (enum list_rank)found->column}
+               : (struct list_meaning){LIST_IS_WORD, LIST_NO_COLUMN};
 }
 
 /* Returns true if a name is that of a file or of a package. None of these endings is a top-level
@@ -120,12 +171,12 @@ static bool list_is_file_or_package(struct list_span name) {
 
 /* Says what a host without a scheme is, perhaps defanged and with a port. It is an entry if it is
  * an IPv4 address, or a name with a dot whose last label begins with a letter. */
-static enum list_value list_host_value(struct list_span host, bool has_path) {
+static enum list_class list_host_class(struct list_span host, bool has_path) {
     uint8_t plain[512]; /* longer than any host */
     size_t used;
     if (list_length(host) > sizeof plain)
         return LIST_IS_WORD;
-    list_refang(host, false, plain, &used);
+    list_refang(host, NULL, plain, &used);
     struct list_span port = {plain, plain + used}, name = list_split(&port, ':'), last;
     const bool has_port = name.end < port.end;
     for (; port.at < port.end; port.at++)
@@ -146,13 +197,17 @@ static enum list_value list_host_value(struct list_span host, bool has_path) {
                                                                   : LIST_IS_DOUBTFUL;
 }
 
-enum list_value list_value_of(struct list_span *field) {
+enum list_class list_class_of(struct list_span *field) {
     struct bloom_url_plain plain;
-    if (list_length(*field) == 0 || list_is_number(*field))
+    if (list_length(*field) == 0 || list_is_number(*field) || list_is_card(*field))
         return LIST_IS_WORD;
+    const bool has_dot = list_has(*field, '.');
+    const enum list_class type = has_dot ? LIST_IS_WORD : list_meaning_of(*field).type;
+    if (type != LIST_IS_WORD)
+        return type;
     const bool with_scheme = list_has_scheme(*field);
     if (with_scheme && !list_is_defanged(*field))
-        return LIST_IS_ENTRY;
+        return LIST_IS_URL;
     if (bloom_url_read_plain(&plain, field->at, list_length(*field)) &&
         plain.end == list_length(*field) && field->at[plain.host_end - 2] != '.') {
         const struct list_span name = {field->at, field->end};
@@ -169,7 +224,13 @@ enum list_value list_value_of(struct list_span *field) {
         field->end =
             list_find((struct list_span){field->at, list_find_either(*field, ' ', '\t')}, ',');
     if (has_scheme)
-        return LIST_IS_ENTRY;
+        return LIST_IS_URL;
+    struct list_span value = *field; /* Ip:192.0.2.9 */
+    if (list_meaning_of(list_split(&value, ':')).type == LIST_IS_HOST_TYPE &&
+        list_class_of(&value) >= LIST_IS_RANGE) {
+        *field = value;
+        return LIST_IS_URL;
+    }
     struct list_span network = *field, host = *field;
     if (list_network(&network) == LIST_RANGE)
         return LIST_IS_RANGE;
@@ -181,5 +242,5 @@ enum list_value list_value_of(struct list_span *field) {
         network.end = list_find(host, ']') + 1;
     if (list_is_ipv6(list_without_brackets(network)))
         return LIST_IS_ENTRY;
-    return list_host_value(host, has_path);
+    return list_host_class(host, has_path);
 }

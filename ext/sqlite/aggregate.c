@@ -166,7 +166,8 @@ static bool take_key(sqlite3_context *context, struct bloom_builder *builder, sq
             bloom_sql_built(context, bloom_builder_add(builder, words, problem), builder, problem));
 }
 
-/* bloom_agg(key [, n [, p [, options]]]), or bloom_agg(key, filter). */
+/* bloom_agg(key [, n [, p [, options]]]), or bloom_agg(key, filter). Without a key the result is
+ * NULL, so that a download without an entry does not become a filter that lets everything pass. */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct build *build = sqlite3_aggregate_context(context, sizeof *build);
     if (build == NULL) {
@@ -184,7 +185,7 @@ void bloom_sql_agg_final(sqlite3_context *context) {
     if (build == NULL || build->source == SIZE_UNDECIDED)
         return;
     struct bloom_builder *builder = &build->builder;
-    if (!build->failed) {
+    if (!build->failed && builder->has_key) { /* else the result is NULL, as that of sum */
         struct bloom_poller poller = {.database = sqlite3_context_db_handle(context)};
         bloom_problem problem;
         struct bloom_shape shape;

@@ -256,6 +256,18 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
     return bloom_sql_error(context, "%s", problem);
 }
 
+bool bloom_sql_key_fails(sqlite3_context *context, int position, enum bloom_key_kind kind) {
+    if (kind == BLOOM_KEY_NO_MEMORY)
+        sqlite3_result_error_nomem(context);
+    else if (kind == BLOOM_KEY_FILTER)
+        bloom_sql_error(context,
+                        "argument %d is a filter, where a key belongs. " BLOOM_FILTER_ADVICE,
+                        position);
+    else if (kind == BLOOM_KEY_OF_LIST)
+        bloom_sql_error(context, "argument %d " BLOOM_OF_LIST_ADVICE, position);
+    return kind == BLOOM_KEY_NO_MEMORY || kind == BLOOM_KEY_FILTER || kind == BLOOM_KEY_OF_LIST;
+}
+
 /* Returns true if a value that has no key is NULL, or else fails the function. */
 static bool skip_key(sqlite3_context *context, int position, sqlite3_value *value,
                      const struct bloom_shape *shape, enum bloom_key_kind kind) {
@@ -263,7 +275,9 @@ static bool skip_key(sqlite3_context *context, int position, sqlite3_value *valu
     char found[BLOOM_WORDS_SIZE];
     if (kind == BLOOM_KEY_NULL)
         return true;
-    if (kind == BLOOM_KEY_NO_MEMORY || bloom_sql_describe(found, value) == NULL)
+    if (bloom_sql_key_fails(context, position, kind))
+        return false;
+    if (bloom_sql_describe(found, value) == NULL)
         sqlite3_result_error_nomem(context);
     else if (shape->keying.rule != NULL)
         bloom_sql_error(context, "%s (argument %d) is not %s. %s", found, position,

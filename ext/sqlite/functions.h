@@ -103,6 +103,10 @@ bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_val
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape);
 
+/* Fails the function if a key is a filter, or one of bloom_list without a key rule, or could not be
+ * read for want of memory. Returns true then. */
+bool bloom_sql_key_fails(sqlite3_context *context, int position, enum bloom_key_kind kind);
+
 /* Hashes a key that is to be added to a filter of that shape. Sets *adds to false for NULL, which
  * is skipped. A key for which the filter has no room is an error. A shape without bits, whose size
  * the keys decide, has room for all. */

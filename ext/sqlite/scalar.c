@@ -72,24 +72,17 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
     const struct bloom_shape *shape = &filter.shape;
     const uint8_t *payload = bloom_stored_payload(&filter);
     const bool ruled = shape->keying.rule != NULL;
-    switch (ruled ? bloom_sql_asked_keys(arguments[1], shape, words, &keys)
-                  : bloom_sql_key(arguments[1], shape, words)) {
-    case BLOOM_KEY:
-        if (ruled) {
-            bloom_check_many(shape, payload, words, keys, found);
-            sqlite3_result_int(context, memchr(found, 1, keys) != NULL);
-        } else {
-            sqlite3_result_int(context, shape->layout->check(shape, payload, words));
-        }
-        break;
-    case BLOOM_KEY_NULL:
-        break;
-    case BLOOM_KEY_FOREIGN:
+    const enum bloom_key_kind kind = ruled ? bloom_sql_asked_keys(arguments[1], shape, words, &keys)
+                                           : bloom_sql_key(arguments[1], shape, words);
+    if (kind == BLOOM_KEY_FOREIGN) {
         sqlite3_result_int(context, 0);
-        break;
-    default: /* BLOOM_KEY_NO_MEMORY */
-        sqlite3_result_error_nomem(context);
-        break;
+    } else if (kind != BLOOM_KEY) {
+        bloom_sql_key_fails(context, 2, kind); /* not for NULL */
+    } else if (ruled) {
+        bloom_check_many(shape, payload, words, keys, found);
+        sqlite3_result_int(context, memchr(found, 1, keys) != NULL);
+    } else {
+        sqlite3_result_int(context, shape->layout->check(shape, payload, words));
     }
 }
 
@@ -112,10 +105,8 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     if (!offers_counts(context, layout, "remove keys from a"))
         return;
     enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);
-    if (kind == BLOOM_KEY_NO_MEMORY) {
-        sqlite3_result_error_nomem(context);
+    if (bloom_sql_key_fails(context, 2, kind))
         return;
-    }
     uint8_t *copy = bloom_sql_copy_filter(&filter);
     if (copy != NULL && kind == BLOOM_KEY)
         bloom_counting_remove(&filter.shape, copy + bloom_header_bytes(&filter.shape), words);
@@ -194,9 +185,7 @@ static void count_of_key(sqlite3_context *context, sqlite3_value **arguments) {
         !offers_counts(context, filter.shape.layout, "count single keys of a"))
         return;
     enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);
-    if (kind == BLOOM_KEY_NO_MEMORY)
-        sqlite3_result_error_nomem(context);
-    else if (kind != BLOOM_KEY_NULL)
+    if (!bloom_sql_key_fails(context, 2, kind) && kind != BLOOM_KEY_NULL)
         sqlite3_result_int(context, kind == BLOOM_KEY
                                         ? (int)bloom_counting_times(
                                               &filter.shape, bloom_stored_payload(&filter), words)
@@ -271,19 +260,27 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     sqlite3_result_subtype(context, JSON_SUBTYPE);
 }
 
-/* bloom_hash(key) returns the 16 bytes of the hash of a key, or NULL for NULL. */
+/* bloom_hash(key) returns the 16 bytes of the hash of a key, or NULL for NULL. A filter has a hash,
+ * too, so that a CHECK can compare it with the column beside it. */
 void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **arguments) {
     static const struct bloom_shape SHAPE = {.layout = &bloom_layout_blocked};
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t bytes[16];
     (void)count;
-    enum bloom_key_kind kind = bloom_sql_key(arguments[0], &SHAPE, words);
+    const uint8_t *text;
+    uint64_t length;
+    const int type = sqlite3_value_type(arguments[0]);
+    enum bloom_key_kind kind = type != SQLITE_BLOB && type != SQLITE_TEXT
+                                   ? bloom_sql_key(arguments[0], &SHAPE, words)
+                               : bloom_sql_bytes(arguments[0], type, &text, &length)
+                                   ? bloom_text_key(&SHAPE, text, (size_t)length, words)
+                                   : BLOOM_KEY_NO_MEMORY;
     if (kind == BLOOM_KEY) {
         bloom_store64(bytes, words[0]);
         bloom_store64(bytes + 8, words[1]);
         sqlite3_result_blob(context, bytes, sizeof bytes, SQLITE_TRANSIENT);
-    } else if (kind == BLOOM_KEY_NO_MEMORY) {
-        sqlite3_result_error_nomem(context);
+    } else {
+        bloom_sql_key_fails(context, 1, kind); /* not for NULL */
     }
 }
 

@@ -3,6 +3,7 @@
 #include "sqlite/value.h"
 
 #include "filter/blocklist.h"
+#include "sqlite/pins.h"
 #include "sqlite/poll.h"
 
 #include <assert.h>
@@ -72,9 +73,16 @@ enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
     const uint8_t *text;
     uint64_t length;
+    if (sqlite3_value_subtype(value) == BLOOM_LIST_SUBTYPE)
+        return BLOOM_KEY_OF_LIST;
     return bloom_sql_text(value, &text, &length)
                ? bloom_text_key(shape, text, (size_t)length, words)
                : BLOOM_KEY_NO_MEMORY;
+}
+
+/* A pin looks like NULL, but is a filter. */
+static enum bloom_key_kind kind_of_null(sqlite3_value *value) {
+    return bloom_sql_is_null(value) ? BLOOM_KEY_NULL : BLOOM_KEY_FILTER;
 }
 
 /* Reads the text that a key rule works on. The bytes of a BLOB count as text. */
@@ -82,8 +90,10 @@ static enum bloom_key_kind read_ruled(sqlite3_value *value, const uint8_t **text
                                       uint64_t *length) {
     const int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL)
-        return BLOOM_KEY_NULL;
-    return bloom_sql_bytes(value, type, text, length) ? BLOOM_KEY : BLOOM_KEY_NO_MEMORY;
+        return kind_of_null(value);
+    if (!bloom_sql_bytes(value, type, text, length))
+        return BLOOM_KEY_NO_MEMORY;
+    return type == SQLITE_BLOB && bloom_is_filter(*text, *length) ? BLOOM_KEY_FILTER : BLOOM_KEY;
 }
 
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
@@ -108,7 +118,7 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
             return BLOOM_KEY_NO_MEMORY;
         return bloom_bytes_key(shape, bytes, (size_t)length, words);
     default:
-        return BLOOM_KEY_NULL;
+        return kind_of_null(value);
     }
 }
 

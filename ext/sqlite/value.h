@@ -99,6 +99,19 @@ enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
+/* The subtype of keys that bloom_list returns. Only a filter with a key rule takes them. SQLite
+ * keeps it unless a key passes through GROUP BY, DISTINCT or a materialised subquery. */
+enum { BLOOM_LIST_SUBTYPE = 'L' };
+
+/* What to do about such a key in a filter without a key rule. */
+#define BLOOM_OF_LIST_ADVICE                                                                       \
+    "comes from bloom_list, but the filter has no key rule, so no URL would find it. "             \
+    "Choose key=url, or let bloom_list_agg make the filter. If the text is meant, give key || ''"
+
+/* What to do about a filter that is given as a key. */
+#define BLOOM_FILTER_ADVICE                                                                        \
+    "Merge filters with bloom_union or bloom_union_agg, or pass hex(x) if the bytes are meant"
+
 /* What to do about a value for which the key rule has no key to add. */
 #define BLOOM_NO_KEY_ADVICE                                                                        \
     "Read a block list with bloom_list, and leave out other text with "                            \

@@ -25,7 +25,7 @@ enum {
 void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
     bloom_database_close_row(&chunks->reader, SQLITE_OK);
-    bloom_database_close_row(&chunks->row_0_reader, SQLITE_OK);
+    bloom_database_close_row(&chunks->witness, SQLITE_OK);
 }
 
 void bloom_chunks_finish(struct bloom_chunks *chunks) {
@@ -93,9 +93,8 @@ static int begin_reading(struct bloom_chunks *chunks, sqlite3_int64 id, enum acc
     return code;
 }
 
-static bool is_blob_of(const struct reading *reading, uint32_t length) {
-    return (uint32_t)reading->length == length &&
-           (reading->stored != NULL || reading->handle != NULL);
+static bool is_blob(const struct reading *reading) {
+    return reading->stored != NULL || reading->handle != NULL;
 }
 
 static int read_bytes(const struct reading *reading, uint8_t *row, uint32_t offset,
@@ -115,33 +114,52 @@ static int end_reading(const struct reading *reading, int code) {
 
 /* Row 0 */
 
+static int refuse_newer(struct bloom_chunks *chunks, const char *problem) {
+    return bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
+                               "a newer release of this extension made the table (row 0 of %s %s). "
+                               "Load that release",
+                               chunks->database->data_name, problem);
+}
+
+/* A row that equals the one before is intact, too. */
+static int judge_row_0(struct bloom_chunks *chunks, const uint8_t *row, int length) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (chunks->span->revision > 0 && length == BLOOM_CONFIGURATION_BYTES &&
+        memcmp(row, chunks->row_0, BLOOM_CONFIGURATION_BYTES) == 0)
+        return SQLITE_OK;
+    switch (bloom_configuration_judge(row, length, problem)) {
+    case BLOOM_ROW_0_INTACT:
+        return SQLITE_OK;
+    case BLOOM_ROW_0_NEWER:
+        return refuse_newer(chunks, problem);
+    default:
+        return bloom_database_damaged(chunks->database, "row 0 %s", problem);
+    }
+}
+
 static int read_row_0(struct bloom_chunks *chunks, enum access access, sqlite3_blob **handle,
                       uint8_t *row) {
     struct reading reading;
     int code = begin_reading(chunks, 0, access, handle, &reading);
     if (code != SQLITE_OK)
         return code;
-    if (is_blob_of(&reading, BLOOM_CONFIGURATION_BYTES))
-        code = read_bytes(&reading, row, 0, BLOOM_CONFIGURATION_BYTES);
-    else
-        code = bloom_database_damaged(reading.database, "row 0 is not a BLOB of %d bytes",
-                                      BLOOM_CONFIGURATION_BYTES);
+    const int length = is_blob(&reading) ? reading.length : 0;
+    const int looked_at = length < BLOOM_CONFIGURATION_BYTES ? length : BLOOM_CONFIGURATION_BYTES;
+    if (length > 0)
+        code = read_bytes(&reading, row, 0, (uint32_t)looked_at);
+    if (code == SQLITE_OK)
+        code = judge_row_0(chunks, row, length);
     code = end_reading(&reading, code);
     return code == SQLITE_OK ? code : bloom_database_close_row(handle, code);
 }
 
 int bloom_chunks_configure(struct bloom_chunks *chunks,
                            const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
-    struct bloom_database *database = chunks->database;
     struct bloom_configuration configuration;
     char problem[BLOOM_PROBLEM_SIZE];
     bloom_span_end(chunks->span);
-    if (bloom_configuration_is_newer(row))
-        return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
-                                   "a newer release of this extension made the table. Load that "
-                                   "release");
     if (!bloom_configuration_read(&configuration, row, problem))
-        return bloom_database_damaged(database, "row 0 %s", problem);
+        return refuse_newer(chunks, problem);
     const struct bloom_growth *growth = &configuration.growth;
     uint8_t *buffer = sqlite3_realloc64(
         chunks->buffer, BLOOM_CHUNK_HEAD_BYTES +
@@ -152,7 +170,7 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
     memcpy(chunks->row_0, row, BLOOM_CONFIGURATION_BYTES);
     chunks->configuration = configuration;
     memset(chunks->layers, 0, sizeof chunks->layers);
-    chunks->revision++;
+    chunks->span->revision++;
     return SQLITE_OK;
 }
 
@@ -161,9 +179,7 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
  * moves, SQLite may roll back, and nobody else must close it then. */
 static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row) {
     const bool stays = !changes && !chunks->span->is_usable && chunks->cursors > 0;
-    sqlite3_blob **place = changes ? &chunks->writer
-                           : stays ? &chunks->row_0_reader
-                                   : &chunks->reader;
+    sqlite3_blob **place = changes ? &chunks->writer : stays ? &chunks->witness : &chunks->reader;
     if (!changes && !stays) /* it may be of a table that has another name now */
         bloom_chunks_close_reader(chunks);
     const enum access access =
@@ -171,22 +187,46 @@ static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row
     sqlite3_blob *handle = *place;
     if (stays && access == BY_READER && handle != NULL &&
         sqlite3_blob_read(handle, row, BLOOM_CONFIGURATION_BYTES, 0) == SQLITE_OK)
-        return SQLITE_OK;
+        return judge_row_0(chunks, row, BLOOM_CONFIGURATION_BYTES);
     *place = NULL;
     const int code = read_row_0(chunks, access, &handle, row);
     *place = handle;
     return code;
 }
 
+/* SQLite rolls back names and tables without a word to an object that has not begun the
+ * transaction. But when it rolls back a transaction that has changed the schema, in part or whole,
+ * it ends every cursor of an ordinary table, and so the witness. Then the statements under way end,
+ * too. In a memdb file there is no witness: see choose_access. */
+static int ask_witness(struct bloom_chunks *chunks) {
+    struct bloom_database *database = chunks->database;
+    uint8_t byte;
+    if (chunks->witness == NULL && (chunks->cursors == 0 || !database->owner->names_changed))
+        return SQLITE_OK;
+    bloom_span_ask_file(chunks->span);
+    if (chunks->span->is_memory_file)
+        return bloom_database_close_row(&chunks->witness, SQLITE_OK);
+    if (chunks->witness != NULL && sqlite3_blob_read(chunks->witness, &byte, 1, 0) != SQLITE_OK) {
+        if (sqlite3_extended_errcode(database->connection) == SQLITE_ABORT_ROLLBACK)
+            bloom_span_revise(chunks->span);
+        bloom_database_close_row(&chunks->witness, SQLITE_OK);
+    }
+    return chunks->witness == NULL && database->owner->names_changed
+               ? bloom_database_open_row(database, 0, false, &chunks->witness)
+               : SQLITE_OK;
+}
+
 int bloom_chunks_start(struct bloom_chunks *chunks, bool changes) {
     struct bloom_span *span = chunks->span;
     int code = bloom_span_start(span);
+    if (code == SQLITE_OK)
+        code = ask_witness(chunks);
     if (code != SQLITE_OK || span->knows_row_0)
         return code;
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     code = refresh_row_0(chunks, changes, row);
     if (code == SQLITE_OK &&
-        (chunks->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
+        (chunks->span->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
         code = bloom_chunks_configure(chunks, row);
     if (code != SQLITE_OK)
         return code;
@@ -267,9 +307,23 @@ struct bloom_place bloom_place_of_key(struct bloom_chunks *chunks, unsigned inde
 
 /* Rows */
 
+enum { ONES_AT = 0, KEYS_AT = 4, GENERATION_AT = 8, MARK_AT = 12 };
+
+/* The marks. They differ in every bit, and a row of zeros has neither. */
+static const uint32_t MARK_OPEN = 0x55555555, MARK_CLOSED = 0xaaaaaaaa;
+
 static struct bloom_head load_head(const uint8_t *row) {
-    return (struct bloom_head){bloom_load32(row), bloom_load32(row + 4), bloom_load32(row + 8),
-                               bloom_load32(row + 12)};
+    return (struct bloom_head){.ones = bloom_load32(row + ONES_AT),
+                               .keys = bloom_load32(row + KEYS_AT),
+                               .generation = bloom_load32(row + GENERATION_AT),
+                               .is_closed = bloom_load32(row + MARK_AT) == MARK_CLOSED};
+}
+
+static void store_head(uint8_t *row, const struct bloom_head *head) {
+    bloom_store32(row + ONES_AT, head->ones);
+    bloom_store32(row + KEYS_AT, head->keys);
+    bloom_store32(row + GENERATION_AT, head->generation);
+    bloom_store32(row + MARK_AT, head->is_closed ? MARK_CLOSED : MARK_OPEN);
 }
 
 /* Judges the head of a row from the database. A row in memory was judged when it came there. */
@@ -277,10 +331,11 @@ static int check_head(struct bloom_chunks *chunks, const struct bloom_place *pla
                       const uint8_t *row) {
     const bool may_close = place->layer->ones_limit != UINT64_MAX;
     const struct bloom_head head = load_head(row);
-    if (head.closed > may_close)
+    const uint32_t mark = bloom_load32(row + MARK_AT);
+    if (mark != MARK_OPEN && (mark != MARK_CLOSED || !may_close))
         return bloom_database_damaged(
-            chunks->database, "the closed mark of chunk %lld is %u, but can only be %s",
-            id_of(chunks, place), head.closed, may_close ? "0 or 1" : "0");
+            chunks->database, "the mark of chunk %lld is %08x, but can only be %s",
+            id_of(chunks, place), mark, may_close ? "55555555 or aaaaaaaa" : "55555555");
     if (head.generation > place->generation)
         return bloom_database_damaged(chunks->database,
                                       "chunk %lld is of generation %u, which has not begun",
@@ -344,7 +399,7 @@ static int read_row(struct bloom_chunks *chunks, enum bloom_known known, enum ac
     if (code != SQLITE_OK)
         return code;
     if (reading.exists)
-        code = is_blob_of(&reading, row_bytes(&open->place))
+        code = is_blob(&reading) && (uint32_t)reading.length == row_bytes(&open->place)
                    ? copy_row(chunks, &reading, known, access, open)
                    : wrong_length(chunks, &open->place, reading.length);
     code = end_reading(&reading, code);
@@ -395,7 +450,7 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
     if (is_stale(&head, place))
         return code;
     *block = row + place->offset;
-    *closed = head.closed != 0;
+    *closed = head.is_closed;
     return code;
 }
 
@@ -457,10 +512,7 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) 
     const struct bloom_place *place = &change->place;
     const sqlite3_int64 id = id_of(chunks, place);
     int code = SQLITE_OK;
-    bloom_store32(change->row, change->head.ones);
-    bloom_store32(change->row + 4, change->head.keys);
-    bloom_store32(change->row + 8, change->head.generation);
-    bloom_store32(change->row + 12, change->head.closed);
+    store_head(change->row, &change->head);
     if (change->is_draft) {
         bloom_rows_draft(&span->rows, change->kept);
     } else if (change->handle != NULL) {
@@ -511,11 +563,16 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
                      void *argument) {
     const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
     struct bloom_place place;
+    struct bloom_row *kept;
     int length;
     int code = find_chunk(chunks, id, &place);
     if (code != SQLITE_OK)
         return code;
     const uint8_t *row = bloom_database_blob(statement, 1, &length);
+    if (find_row(chunks, &place, &kept) == BLOOM_KEPT && kept->is_draft) {
+        row = kept->bytes;
+        length = (int)kept->length;
+    }
     if (row == NULL || (uint32_t)length != row_bytes(&place))
         return wrong_length(chunks, &place, length);
     code = check_head(chunks, &place, row);
@@ -530,10 +587,8 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
                 bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
-    int code = bloom_span_write(chunks->span);
-    if (code == SQLITE_OK)
-        code =
-            bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, last, &statement, &row);
+    int code =
+        bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, last, &statement, &row);
     if (code != SQLITE_OK)
         return code;
     for (sqlite3_int64 next = first; row && code == SQLITE_OK;

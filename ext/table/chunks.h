@@ -24,9 +24,10 @@
 #include "table/configuration.h"
 #include "table/span.h"
 
-/* The head of a chunk, as stored. */
+/* The head of a chunk. */
 struct bloom_head {
-    uint32_t ones, keys, generation, closed;
+    uint32_t ones, keys, generation;
+    bool is_closed;
 };
 enum { BLOOM_CHUNK_HEAD_BYTES = 16, BLOOM_COUNT_MAXIMUM = INT32_MAX };
 
@@ -34,17 +35,16 @@ enum { BLOOM_CHUNK_HEAD_BYTES = 16, BLOOM_COUNT_MAXIMUM = INT32_MAX };
 struct bloom_chunks {
     struct bloom_span *span;
     struct bloom_database *database;
-    unsigned revision; /* rises when row 0 is of another table; 0: not read */
     uint8_t row_0[BLOOM_CONFIGURATION_BYTES];        /* as it was read last */
     struct bloom_configuration configuration;        /* what row 0 says */
     struct bloom_rotation rotation;                  /* what it says in this operation */
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* without chunks: not computed yet */
-    sqlite3_blob *writer;       /* at row 0, from the start of an operation to its first change */
-    sqlite3_blob *reader;       /* NULL when it is not open */
-    sqlite3_blob *row_0_reader; /* of a query without memory */
-    unsigned reads;             /* since it was closed */
-    unsigned cursors;           /* of the table that are open */
-    uint8_t *buffer;            /* room for the longest row */
+    sqlite3_blob *writer;  /* at row 0, from the start of an operation to its first change */
+    sqlite3_blob *reader;  /* NULL when it is not open */
+    sqlite3_blob *witness; /* at row 0, while a cursor is open: see bloom_chunks_start */
+    unsigned reads;        /* since it was closed */
+    unsigned cursors;      /* of the table that are open */
+    uint8_t *buffer;       /* room for the longest row */
 };
 
 static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_chunks *chunks) {
@@ -140,7 +140,7 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 int bloom_change_close(struct bloom_change *change, int code);
 
 /* Calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
- * table, or of one generation. Drafts are written first. An error of visit
+ * table, or of one generation. Drafts are taken from memory. An error of visit
  * ends the walk. A row that is no chunk, or contradicts FORMAT-tables.md, is an
  * error. visit must not start another walk. */
 typedef int bloom_chunk_visit(void *argument, const struct bloom_place *place,

@@ -1,9 +1,11 @@
 /* Options are read one by one: each has a function that reads its value into the configuration, or
- * says what it wants instead. Row 0 is read as bytes of a stranger: every number is checked. */
+ * says what it wants instead. Row 0 is read as bytes of a stranger: the checksum tells whether they
+ * are damaged, and every number is checked all the same. */
 #include "table/configuration.h"
 
 #include "base/portable.h"
 #include "filter/options.h"
+#include "hash/murmur3.h"
 #include "table/chunks.h"
 
 #include <assert.h>
@@ -91,10 +93,7 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
     int code = SQLITE_OK;
     struct reader to = {.choice = {.for_table = true, .layout = bloom_layout_default()},
                         .connection = connection,
-                        .growth = {.capacity = 1000000,
-                                   .rate = BLOOM_RATE_DEFAULT,
-                                   .generations = 1,
-                                   .mode = BLOOM_GROWTH_ON}};
+                        .growth = {.capacity = 1000000, .generations = 1, .mode = BLOOM_GROWTH_ON}};
     for (int i = 0; i < count && code == SQLITE_OK; i++) {
         const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
         code = bloom_option_read(TABLE_OPTIONS, OPTION_LIST, argument, &to, &given, problem);
@@ -104,6 +103,9 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
     if (code == SQLITE_OK) {
         to.growth.layout = to.choice.layout;
         to.growth.keying = to.choice.keying;
+        if (to.growth.rate == 0)
+            to.growth.rate =
+                to.choice.keying.rule != NULL ? BLOOM_RATE_DEFAULT_RULED : BLOOM_RATE_DEFAULT;
         to.growth.chunk_blocks =
             (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.choice.layout->blocks->bytes;
         code = bloom_growth_possible(&to.growth, problem) ? SQLITE_OK : SQLITE_ERROR;
@@ -147,8 +149,16 @@ enum {
     ROW_NEWEST_AT = 48,
     ROW_PERIOD_AT = 52,
     ROW_HAS_PERIOD_AT = 60,
-    ROW_END_AT = 61 /* zeros follow */
+    ROW_END_AT = 61, /* zeros follow */
+    ROW_CHECKSUM_AT = 64
 };
+
+/* By the rule of a filter's header: the first word of the MurmurHash3 of all other bytes. */
+static uint64_t row_checksum(const uint8_t *row) {
+    uint64_t words[2];
+    bloom_murmur3_bytes(row, ROW_CHECKSUM_AT, words);
+    return words[0];
+}
 
 void bloom_configuration_write(const struct bloom_configuration *configuration,
                                uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
@@ -168,6 +178,7 @@ void bloom_configuration_write(const struct bloom_configuration *configuration,
     bloom_store64(row + ROW_RATE_AT, bloom_bits_of_double(growth->rate));
     for (int i = 0; keying->salted && i < 2; i++)
         bloom_store64(row + ROW_SALT_AT + 8 * i, keying->salt[i]);
+    bloom_store64(row + ROW_CHECKSUM_AT, row_checksum(row));
 }
 
 /* Whether the numbers of a growth are in range, each by itself. */
@@ -181,9 +192,24 @@ static bool in_range(const struct bloom_growth *growth) {
            growth->rate > 0 && growth->rate < 1;
 }
 
-bool bloom_configuration_is_newer(const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
-    return memcmp(row, ROW_MAGIC, ROW_VERSION_AT) == 0 &&
-           row[ROW_VERSION_AT] > ROW_MAGIC[ROW_VERSION_AT];
+/* The version comes before the length, because row 0 may be longer in a later version. */
+enum bloom_row_0_verdict bloom_configuration_judge(const uint8_t *row, int length,
+                                                   char problem[BLOOM_PROBLEM_SIZE]) {
+    const bool begins = length >= ROW_VERSION_AT && memcmp(row, ROW_MAGIC, ROW_VERSION_AT) == 0;
+    const uint8_t version = begins && length > ROW_VERSION_AT ? row[ROW_VERSION_AT] : 0;
+    if (version > ROW_MAGIC[ROW_VERSION_AT]) {
+        bloom_fail(problem, "has version %u", version);
+        return BLOOM_ROW_0_NEWER;
+    }
+    if (!begins && length >= ROW_VERSION_AT)
+        bloom_fail(problem, "does not begin with 89424c54");
+    else if (length != BLOOM_CONFIGURATION_BYTES)
+        bloom_fail(problem, "is not a BLOB of %d bytes", BLOOM_CONFIGURATION_BYTES);
+    else if (bloom_load64(row + ROW_CHECKSUM_AT) != row_checksum(row))
+        bloom_fail(problem, "has a wrong checksum");
+    else
+        return BLOOM_ROW_0_INTACT;
+    return BLOOM_ROW_0_DAMAGED;
 }
 
 bool bloom_configuration_read(struct bloom_configuration *configuration,
@@ -192,8 +218,6 @@ bool bloom_configuration_read(struct bloom_configuration *configuration,
     struct bloom_growth *growth = &configuration->growth;
     char text[BLOOM_PROBLEM_SIZE];
     uint8_t again[BLOOM_CONFIGURATION_BYTES];
-    if (memcmp(row, ROW_MAGIC, sizeof ROW_MAGIC) != 0)
-        return bloom_fail(problem, "does not begin with 89424c5401");
     *configuration = (struct bloom_configuration){
         .growth = {.layout = bloom_layout_by_numbers(row[ROW_LAYOUT_AT], row[ROW_HASHING_AT]),
                    .keying = {.salted = row[ROW_HASHING_AT] == bloom_hashing_siphash.number,
@@ -208,7 +232,7 @@ bool bloom_configuration_read(struct bloom_configuration *configuration,
     if (!bloom_key_rule_by_number(row[ROW_RULE_AT], &growth->keying.rule) || !in_range(growth) ||
         configuration->key > (growth->keying.rule != NULL ? BLOOM_KEY_AS_IT_IS : BLOOM_KEY_REAL) ||
         !bloom_growth_possible(growth, text))
-        return bloom_fail(problem, "has numbers that no table has");
+        return bloom_fail(problem, "has numbers that this release does not know");
     configuration->key_shape =
         (struct bloom_shape){.layout = growth->layout, .keying = growth->keying};
     /* What was not read must be zero, and without generations, so must the rotation. */
@@ -218,14 +242,13 @@ bool bloom_configuration_read(struct bloom_configuration *configuration,
         bloom_rotation_store(&rotation, again);
     }
     return memcmp(row, again, sizeof again) == 0 ||
-           bloom_fail(problem, "has numbers where zeros should be");
+           bloom_fail(problem, "has numbers where this release knows only zeros");
 }
 
 bool bloom_configuration_same(const uint8_t one[BLOOM_CONFIGURATION_BYTES],
                               const uint8_t other[BLOOM_CONFIGURATION_BYTES]) {
     return memcmp(one, other, ROW_NEWEST_AT) == 0 &&
-           memcmp(one + ROW_END_AT, other + ROW_END_AT, BLOOM_CONFIGURATION_BYTES - ROW_END_AT) ==
-               0;
+           memcmp(one + ROW_END_AT, other + ROW_END_AT, ROW_CHECKSUM_AT - ROW_END_AT) == 0;
 }
 
 struct bloom_rotation bloom_rotation_load(const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
@@ -239,4 +262,5 @@ void bloom_rotation_store(const struct bloom_rotation *rotation,
     bloom_store32(row + ROW_NEWEST_AT, rotation->newest);
     row[ROW_HAS_PERIOD_AT] = rotation->has_period;
     bloom_store64(row + ROW_PERIOD_AT, rotation->has_period ? (uint64_t)rotation->period : 0);
+    bloom_store64(row + ROW_CHECKSUM_AT, row_checksum(row));
 }

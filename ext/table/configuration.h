@@ -20,7 +20,7 @@ struct bloom_configuration {
 struct bloom_rotation {
     uint32_t newest; /* generation */
     bool has_period;
-    sqlite3_int64 period; /* the last number that was given to rotate */
+    sqlite3_int64 period; /* the newest number that was given to period */
 };
 
 /* Reads `count` arguments of CREATE. page_bytes is the largest row that fits into a page, which
@@ -34,17 +34,21 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
  * arguments may be wrong, or those of a newer release. */
 enum bloom_key_type bloom_configuration_key_type(int count, const char *const *arguments);
 
-enum { BLOOM_CONFIGURATION_BYTES = 64 };
+enum { BLOOM_CONFIGURATION_BYTES = 72 };
 
 /* Writes row 0 of a new table. */
 void bloom_configuration_write(const struct bloom_configuration *configuration,
                                uint8_t row[BLOOM_CONFIGURATION_BYTES]);
 
-/* Returns true when a newer release has written row 0. */
-bool bloom_configuration_is_newer(const uint8_t row[BLOOM_CONFIGURATION_BYTES]);
+enum bloom_row_0_verdict { BLOOM_ROW_0_INTACT, BLOOM_ROW_0_DAMAGED, BLOOM_ROW_0_NEWER };
 
-/* Reads row 0, of which nothing is known. Returns false when it breaks FORMAT-tables.md; problem
- * then completes "row 0 of SHADOW ...". */
+/* Judges a row 0 of `length` bytes, of which nothing is known. Only the first
+ * BLOOM_CONFIGURATION_BYTES are looked at. Unless it is intact, problem completes "row 0 ...". */
+enum bloom_row_0_verdict bloom_configuration_judge(const uint8_t *row, int length,
+                                                   char problem[BLOOM_PROBLEM_SIZE]);
+
+/* Reads a row 0 that is intact. Returns false if it has a number that FORMAT-tables.md does not
+ * know, which only a newer release can have written; problem then completes "row 0 ...". */
 bool bloom_configuration_read(struct bloom_configuration *configuration,
                               const uint8_t row[BLOOM_CONFIGURATION_BYTES],
                               char problem[BLOOM_PROBLEM_SIZE]);

@@ -61,10 +61,21 @@ bool bloom_database_open(struct bloom_database *database, struct bloom_connectio
     return database->schema != NULL && database->name != NULL && database->data_name != NULL;
 }
 
+/* Some hosts finalize all statements of a connection before they close it, also those that are not
+ * theirs. So a statement is finalized only if the connection still has it. */
 static void finalize_statements(struct bloom_database *database) {
+    sqlite3_stmt *left[BLOOM_STATEMENTS];
+    sqlite3_stmt *statement = NULL;
+    memcpy(left, database->statements, sizeof left);
+    memset(database->statements, 0, sizeof left);
     for (int i = 0; i < BLOOM_STATEMENTS; i++) {
-        sqlite3_finalize(database->statements[i]);
-        database->statements[i] = NULL;
+        if (left[i] == NULL)
+            continue;
+        do
+            statement = sqlite3_next_stmt(database->connection, statement);
+        while (statement != NULL && statement != left[i]);
+        sqlite3_finalize(statement);
+        statement = NULL;
     }
 }
 
@@ -171,6 +182,11 @@ static int check_table(struct bloom_database *database) {
         return SQLITE_OK;
     const int code = find_table(database);
     database->is_checked = code == SQLITE_OK;
+    if (code == SQLITE_ERROR && sqlite3_db_readonly(database->connection, database->schema) < 0)
+        return bloom_database_fail(database, code,
+                                   "the connection has no database '%s' any more. Use one name for "
+                                   "it, or open the connection again",
+                                   database->schema);
     if (code == SQLITE_ERROR)
         return bloom_database_damaged(database, "%s", "it is gone, or a view");
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
@@ -304,6 +320,7 @@ static int explain_no_handle(struct bloom_database *database, sqlite3_int64 id, 
     sqlite3_stmt *statement;
     bool row;
     failure = bloom_database_fail_sqlite(database, failure);
+    database->is_checked = false; /* a rollback may have taken the table away */
     int code = bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &row);
     if (code == SQLITE_OK)
         code = bloom_database_end(database, BLOOM_READ_ROW, row ? failure : SQLITE_OK);

@@ -61,7 +61,7 @@ static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
         if (code != SQLITE_OK)
             return code;
         *found = shape->layout->blocks->check(shape, change->blocks, words);
-        if (*found || !change->head.closed)
+        if (*found || !change->head.is_closed)
             return code;
         if (bloom_chunks_growth(chunks)->mode == BLOOM_GROWTH_ERROR)
             return bloom_change_close(change, refuse_key(chunks));
@@ -84,7 +84,7 @@ static int add_to_block(struct bloom_chunks *chunks, const uint64_t *words, bool
     head->ones = clamped((int64_t)head->ones + ones);
     head->keys = clamped((int64_t)head->keys + is_new);
     if (is_new && bloom_layer_is_full(place->layer, place->blocks, head->keys, head->ones))
-        head->closed = 1;
+        head->is_closed = true;
     return bloom_change_save(chunks, change);
 }
 

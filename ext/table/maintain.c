@@ -9,11 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Only the first statement may not be permitted, so nothing is half done. The number of the period
- * stays. */
+/* Only the first statement may not be permitted, so nothing is half done. */
 int bloom_maintain_clear(struct bloom_chunks *chunks) {
-    struct bloom_rotation rotation = chunks->rotation;
-    rotation.newest = 0;
+    const struct bloom_rotation rotation = {.newest = 0};
     int code = bloom_span_write(chunks->span); /* which a trigger could write later otherwise */
     if (code == SQLITE_OK)
         code = bloom_database_delete_rows(chunks->database);
@@ -49,19 +47,26 @@ int bloom_maintain_rotate(struct bloom_chunks *chunks) {
     int code = require_generations(chunks);
     if (code == SQLITE_OK && chunks->rotation.has_period)
         code = bloom_database_fail(chunks->database, SQLITE_ERROR,
-                                   "the table rotates by the number of the period, which was %lld "
-                                   "last. Give the present number as key",
+                                   "the table rotates by the command period, whose number was "
+                                   "%lld last. Give that command the present number",
                                    chunks->rotation.period);
     return code == SQLITE_OK ? rotate(chunks, 1, chunks->rotation) : code;
 }
 
-int bloom_maintain_rotate_to(struct bloom_chunks *chunks, sqlite3_int64 period) {
+int bloom_maintain_period(struct bloom_chunks *chunks, sqlite3_int64 period) {
     const uint64_t generations = bloom_chunks_growth(chunks)->generations;
     struct bloom_rotation rotation = chunks->rotation;
+    const uint64_t passed = rotation.has_period ? (uint64_t)period - (uint64_t)rotation.period : 0;
     const int code = require_generations(chunks);
+    if (code == SQLITE_OK && rotation.has_period && period < rotation.period &&
+        0 - passed > generations)
+        return bloom_database_fail(chunks->database, SQLITE_ERROR,
+                                   "the period %lld is more than %llu below the newest, %lld. Take "
+                                   "all numbers from one clock. If the newest one is wrong, begin "
+                                   "again with the command clear",
+                                   period, (sqlite3_uint64)generations, rotation.period);
     if (code != SQLITE_OK || (rotation.has_period && period <= rotation.period))
         return code;
-    const uint64_t passed = rotation.has_period ? (uint64_t)period - (uint64_t)rotation.period : 0;
     rotation.has_period = true;
     rotation.period = period;
     return rotate(chunks, (uint32_t)(passed < generations ? passed : generations), rotation);
@@ -284,7 +289,7 @@ static int unite_chunk(struct bloom_chunks *chunks, const struct bloom_place *ch
         head->keys = (uint32_t)(keys > least ? keys : least);
         head->ones = (uint32_t)estimate.ones;
         if (bloom_layer_is_full(chunk->layer, chunk->blocks, head->keys, head->ones))
-            head->closed = 1;
+            head->is_closed = true;
     }
     return bloom_change_save(chunks, &change);
 }

@@ -7,7 +7,7 @@
 
 #include "table/chunks.h"
 
-/* Removes all keys. */
+/* Removes all keys, and forgets the number of the period. */
 int bloom_maintain_clear(struct bloom_chunks *chunks);
 
 /* Begins a new generation, in which the oldest one is forgotten. In a table that rotates by the
@@ -15,9 +15,9 @@ int bloom_maintain_clear(struct bloom_chunks *chunks);
 int bloom_maintain_rotate(struct bloom_chunks *chunks);
 
 /* The present period has that number. The first call keeps it. Later a larger number rotates by the
- * difference, at most as many times as there are generations, and no other number changes anything.
- */
-int bloom_maintain_rotate_to(struct bloom_chunks *chunks, sqlite3_int64 period);
+ * difference, at most G times, which is the number of generations. A smaller one changes nothing.
+ * If it is smaller by more than G, it is an error, because no clock goes back that far. */
+int bloom_maintain_period(struct bloom_chunks *chunks, sqlite3_int64 period);
 
 /* Makes a filter of a table whose keys are all in one layer: its shape, and its bytes from
  * sqlite3_malloc64, which become the caller's. */

@@ -7,15 +7,16 @@
  * hidden. The first is named after the table: an INSERT takes a command there, and seen(?) binds a
  * key to it, as in FTS5. The others are info and filter.
  *
- *   1. A query with key = ? or key IS ? returns one row when the key is probably in. NULL is never
- *      in. In a table with a key rule, key MATCH ? returns one row when any of the keys of a URL is
- *      in, and the column key is then that URL.
+ *   1. A query with key = ? or key IS ? returns one row when the key itself is probably in. NULL is
+ *      never in. seen(?), seen = ?, seen MATCH ? and key MATCH ? return one row when any key covers
+ *      the value, as bloom_check says, and the column key is then that value. The two differ only
+ *      in a table with a key rule.
  *   2. A query of info or filter without a key returns one row. Any other query without a key is
  *      an error, because keys cannot be listed.
  *   3. INSERT adds a key. With OR IGNORE, a key that is probably in already is ignored, so
  *      changes() shows which keys were new. Otherwise a layout that counts counts it once more.
  *   4. INSERT of a command runs it: 'add' with a key, 'merge' with a filter as the key, 'clear',
- *      'rotate'.
+ *      'rotate', and 'period' with the number of the present period as the key.
  *   5. DELETE removes one count of a key where the layout counts. Otherwise it is an error, and so
  *      is every UPDATE.
  */
@@ -67,8 +68,8 @@ static int report(struct table *table, int code) {
 #define table_error(table, ...)                                                                    \
     report(table, bloom_database_fail(database_of(table), SQLITE_ERROR, __VA_ARGS__))
 
-/* The rowid of the row that key MATCH returns. It stands for the table and not for one key, so a
- * DELETE knows it from the row of a key. Only a forged key has this hash. */
+/* The rowid of the row that a question by a key rule returns. It stands for the table and not for
+ * one key, so a DELETE knows it from the row of a key. Only a forged key has this hash. */
 #define MATCH_ROWID INT64_MIN
 
 struct cursor {
@@ -134,7 +135,7 @@ static int create_shadow_table(struct table *table,
         code = bloom_database_write_row(database_of(table), 0, row, sizeof row);
     if (code == SQLITE_OK)
         code = bloom_chunks_configure(&table->chunks, row);
-    table->span->writing.revision = table->chunks.revision;
+    table->span->writing.revision = table->span->revision;
     return code;
 }
 
@@ -235,7 +236,6 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     if (code != SQLITE_OK)
         return report(table, code);
     bloom_chunks_close_reader(&table->chunks);
-    table->span->writing.revision = table->chunks.revision;
     return bloom_span_rename(table->span, name);
 }
 
@@ -244,8 +244,8 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
  * table does. */
 static int enter_again(struct table *table, unsigned revision, bool changes) {
     const int code = enter(table, changes);
-    const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
-                         (code == SQLITE_OK && revision != table->chunks.revision);
+    const bool is_gone =
+        (code & 0xff) == SQLITE_CORRUPT || (code == SQLITE_OK && revision != table->span->revision);
     if (revision == 0 || !is_gone)
         return code;
     sqlite3_free(bloom_database_message(database_of(table)));
@@ -256,7 +256,7 @@ static int enter_cursor(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
     const int code = enter_again(table, cursor->revision, false);
     if (code == SQLITE_OK)
-        cursor->revision = table->chunks.revision;
+        cursor->revision = table->span->revision;
     return code;
 }
 
@@ -264,9 +264,10 @@ static int enter_cursor(struct cursor *cursor) {
 
 /* The constraints that a plan can use. */
 struct request {
-    int key;               /* index of the constraint key = ?, or -1 */
-    int match;             /* index of the constraint key MATCH ?, or -1 */
-    bool by_command;       /* the column named after the table is compared, */
+    int key;               /* index of a constraint that asks for a key itself, or -1 */
+    int match;             /* index of one that asks what bloom_check asks, or -1 */
+    bool matches;          /* there is such a constraint; perhaps it waits for another table */
+    bool by_command;       /* the column named after the table is compared by =, */
     bool by_others;        /* and info or filter are: seen(?, ?) makes both */
     const char *collation; /* of a comparison with the key, if it is not BINARY; or NULL */
 };
@@ -275,21 +276,22 @@ static struct request read_request(sqlite3_index_info *info) {
     struct request request = {.key = -1, .match = -1};
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-        if (constraint->op == SQLITE_INDEX_CONSTRAINT_MATCH && constraint->usable &&
-            constraint->iColumn == COLUMN_KEY)
-            request.match = i;
-        if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ &&
+        const bool is_match = constraint->op == SQLITE_INDEX_CONSTRAINT_MATCH;
+        const bool is_command = constraint->iColumn == COLUMN_COMMAND;
+        if (!is_match && constraint->op != SQLITE_INDEX_CONSTRAINT_EQ &&
             constraint->op != SQLITE_INDEX_CONSTRAINT_IS)
             continue;
-        request.by_command = request.by_command || constraint->iColumn == COLUMN_COMMAND;
+        request.by_command = request.by_command || (is_command && !is_match);
         request.by_others = request.by_others || constraint->iColumn > COLUMN_COMMAND;
-        if (constraint->iColumn != COLUMN_KEY && constraint->iColumn != COLUMN_COMMAND)
+        if (constraint->iColumn != COLUMN_KEY && !is_command)
             continue;
-        const char *collation = sqlite3_vtab_collation(info, i);
+        const char *collation = is_match ? "BINARY" : sqlite3_vtab_collation(info, i);
         if (sqlite3_stricmp(collation, "BINARY") != 0)
             request.collation = collation;
-        if (constraint->usable && request.key < 0) /* else it waits for another table */
-            request.key = i;
+        request.matches = request.matches || is_match || is_command;
+        int *index = is_match || is_command ? &request.match : &request.key;
+        if (constraint->usable && *index < 0)
+            *index = i;
     }
     return request;
 }
@@ -316,9 +318,10 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
         info->idxNum = PLAN_ARGUMENTS;
         return SQLITE_OK;
     }
-    if (request.key >= 0 || request.match >= 0) {
-        const bool matches = request.key < 0;
-        const int given = matches ? request.match : request.key;
+    /* SQLite compares the column key with the other constraints, so what is asked comes first. */
+    const int given = request.matches ? request.match : request.key;
+    if (given >= 0) {
+        const bool matches = request.matches;
         info->aConstraintUsage[given].argvIndex = 1;
         info->aConstraintUsage[given].omit = 1;
         info->idxNum = matches ? PLAN_MATCH : PLAN_KEY;
@@ -354,7 +357,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
     /* A cursor that is open may be of the same statement, which has read the table. */
-    cursor->revision = table->chunks.cursors > 0 ? table->chunks.revision : 0;
+    cursor->revision = table->chunks.cursors > 0 ? table->span->revision : 0;
     if (table->chunks.cursors++ == 0)
         bloom_span_ask_file(table->span);
     *result = &cursor->base;
@@ -375,13 +378,12 @@ static int cursor_close(sqlite3_vtab_cursor *base) {
 /* Plans by which there is no row, and what to write instead. */
 static int refuse_plan(struct table *table, int plan) {
     const char *name = database_of(table)->name;
-    const bool has_rule = table->chunks.configuration.key_shape.keying.rule != NULL;
     switch (plan) {
     case PLAN_LIST:
         return table_error(table,
                            "a filter table cannot list its keys. Check a key with EXISTS (SELECT 1 "
-                           "FROM %s WHERE %s.key %s x), or select info or filter without key",
-                           name, name, has_rule ? "MATCH" : "=");
+                           "FROM %s(x)), or select info or filter without key",
+                           name);
     case PLAN_COUNT:
         return table_error(table,
                            "a filter table cannot list its keys, so it has no rows to count or "
@@ -389,13 +391,22 @@ static int refuse_plan(struct table *table, int plan) {
                            "INSERT INTO %s(%s) VALUES ('clear'), or estimate their number with "
                            "SELECT json_extract(info, '$.count') FROM %s",
                            name, name, name);
-    case PLAN_ARGUMENTS:
+    default:
         return table_error(
             table, "as a function a filter table takes one argument, the key. Write %s(x)", name);
-    default:
-        return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE. "
-                                  "Without a rule write key = x");
     }
+}
+
+/* Says what is wrong with a key that is a filter, or one of bloom_list without a key rule. As a key
+ * each would be certainly not in, or find all keys certainly not in. */
+static int refuse_key_value(struct table *table, enum bloom_key_kind kind) {
+    if (kind == BLOOM_KEY_OF_LIST)
+        return table_error(table, "the key " BLOOM_OF_LIST_ADVICE);
+    return table_error(
+        table,
+        "the key is a filter. Add its keys with the command merge, as in INSERT INTO "
+        "%s(%s, key) VALUES ('merge', ...), or pass hex(x) if the bytes are meant",
+        database_of(table)->name, database_of(table)->name);
 }
 
 static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
@@ -416,13 +427,15 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->at_row = plan == PLAN_DESCRIBE;
     if (cursor->at_row)
         return SQLITE_OK;
-    if (plan != PLAN_KEY && (plan != PLAN_MATCH || shape->keying.rule == NULL))
+    if (plan != PLAN_KEY && plan != PLAN_MATCH)
         return refuse_plan(table, plan);
+    const bool by_rule = plan == PLAN_MATCH && shape->keying.rule != NULL;
     struct bloom_typed_key key =
         bloom_typed_key(table->chunks.configuration.key, arguments[0], false);
-    enum bloom_key_kind kind = plan == PLAN_MATCH
-                                   ? bloom_sql_asked_keys(arguments[0], shape, words, &asked)
-                                   : bloom_typed_key_words(&key, shape, words);
+    enum bloom_key_kind kind = by_rule ? bloom_sql_asked_keys(arguments[0], shape, words, &asked)
+                                       : bloom_typed_key_words(&key, shape, words);
+    if (kind == BLOOM_KEY_FILTER || kind == BLOOM_KEY_OF_LIST)
+        return refuse_key_value(table, kind);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     code = bloom_keys_check(&table->chunks, words, asked, &cursor->at_row);
@@ -430,7 +443,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
         return report(table, code);
     if (!cursor->at_row)
         return SQLITE_OK;
-    cursor->rowid = plan == PLAN_MATCH ? MATCH_ROWID : (sqlite3_int64)words[0];
+    cursor->rowid = by_rule ? MATCH_ROWID : (sqlite3_int64)words[0];
     return bloom_kept_key_keep(&cursor->key, &key) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -493,7 +506,9 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     const struct bloom_key_rule *rule = table->chunks.configuration.key_shape.keying.rule;
     char found_words[BLOOM_WORDS_SIZE];
     bool found = false; /* gcc does not see that what succeeds sets it */
-    switch (bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words)) {
+    const enum bloom_key_kind kind =
+        bloom_typed_key_words(&key, &table->chunks.configuration.key_shape, words);
+    switch (kind) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_FOREIGN: /* by a rule: without one the layouts of tables take every key */
@@ -501,6 +516,9 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
                    ? SQLITE_NOMEM
                    : table_error(table, "%s is not %s. %s", found_words, rule->wants,
                                  bloom_sql_key_advice(rule));
+    case BLOOM_KEY_FILTER:
+    case BLOOM_KEY_OF_LIST:
+        return refuse_key_value(table, kind);
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:
@@ -525,24 +543,28 @@ static int run_merge(struct table *table, sqlite3_value *argument) {
     }
 }
 
-/* A REAL that is a whole number counts as one, because some hosts bind all numbers as REAL. */
-static int run_rotate(struct table *table, sqlite3_value *argument) {
+/* A REAL that is a whole number counts as one, because some hosts bind all numbers as REAL. NULL is
+ * refused: a date that is misspelt is NULL. */
+static int run_period(struct table *table, sqlite3_value *argument) {
     const double real = sqlite3_value_double(argument);
-    switch (sqlite3_value_type(argument)) {
-    case SQLITE_NULL:
-        return bloom_maintain_rotate(&table->chunks);
-    case SQLITE_INTEGER:
-        return bloom_maintain_rotate_to(&table->chunks, sqlite3_value_int64(argument));
-    case SQLITE_FLOAT:
-        if (real >= -0x1p53 && real <= 0x1p53 && (double)(sqlite3_int64)real == real)
-            return bloom_maintain_rotate_to(&table->chunks, (sqlite3_int64)real);
-        break;
-    default:
-        break;
-    }
+    const int type = sqlite3_value_type(argument);
+    if (type == SQLITE_INTEGER)
+        return bloom_maintain_period(&table->chunks, sqlite3_value_int64(argument));
+    if (type == SQLITE_FLOAT && real >= -0x1p53 && real <= 0x1p53 &&
+        (double)(sqlite3_int64)real == real)
+        return bloom_maintain_period(&table->chunks, (sqlite3_int64)real);
     return table_error(table,
-                       "the key of the command rotate is not a whole number. Give the number "
-                       "of the present period, for example unixepoch() / 86400");
+                       "the key of the command period is %s. Give the number of the present "
+                       "period, for example unixepoch() / 86400",
+                       type == SQLITE_NULL ? "NULL" : "not a whole number");
+}
+
+/* A command that takes no key. */
+static int run_alone(struct table *table, const char *command, sqlite3_value *argument,
+                     int run(struct bloom_chunks *chunks), const char *advice) {
+    return bloom_sql_is_null(argument)
+               ? report(table, run(&table->chunks))
+               : table_error(table, "the command %s takes no key. Leave it out%s", command, advice);
 }
 
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
@@ -561,17 +583,18 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
         return insert_key(table, argument, false);
     if (bloom_name_is("merge", text, length))
         return report(table, run_merge(table, argument));
+    if (bloom_name_is("period", text, length))
+        return report(table, run_period(table, argument));
     if (bloom_name_is("rotate", text, length))
-        return report(table, run_rotate(table, argument));
+        return run_alone(table, "rotate", argument, bloom_maintain_rotate,
+                         ", or give the number of the present period to the command period");
     if (bloom_name_is("clear", text, length))
-        return sqlite3_value_type(argument) == SQLITE_NULL
-                   ? report(table, bloom_maintain_clear(&table->chunks))
-                   : table_error(table, "the command clear takes no key. Leave it out");
-    return table_error(
-        table,
-        "unknown command %s. Use add (with a key), merge (with a filter as key), clear "
-        "or rotate, or add a key with INSERT INTO %s(key)",
-        bloom_quote(quoted, text, length), database_of(table)->name);
+        return run_alone(table, "clear", argument, bloom_maintain_clear, "");
+    return table_error(table,
+                       "unknown command %s. Use add (with a key), merge (with a filter as key), "
+                       "clear, rotate or period (with a number as key), or add a key with INSERT "
+                       "INTO %s(key)",
+                       bloom_quote(quoted, text, length), database_of(table)->name);
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
@@ -597,8 +620,10 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
             "one with layout=counting, or delete all keys with the command clear",
             table->chunks.configuration.key_shape.layout->name);
     if ((sqlite3_int64)words[0] == MATCH_ROWID)
-        return table_error(table, "key MATCH does not tell which entry to delete. Delete the entry "
-                                  "itself with WHERE key = x");
+        return table_error(table,
+                           "%s MATCH x does not tell which entry to delete. Delete the entry "
+                           "itself with WHERE key = x",
+                           database_of(table)->name);
     return report(table, bloom_keys_remove(&table->chunks, words));
 }
 
@@ -611,8 +636,8 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     if (writing->transaction == BLOOM_OUTSIDE)
         return SQLITE_ABORT_ROLLBACK;
     int code = enter_again(table, writing->revision, count == 1 || table->expects_change);
-    if (code == SQLITE_OK)
-        writing->revision = table->chunks.revision;
+    if (code == SQLITE_OK || code == SQLITE_ABORT_ROLLBACK) /* which ends the statement */
+        writing->revision = table->span->revision;
     if (code != SQLITE_OK)
         report(table, code);
     else if (count == 1)
@@ -677,8 +702,8 @@ static void refuse_match(sqlite3_context *context, int count, sqlite3_value **ar
     (void)arguments;
     sqlite3_result_error(
         context,
-        "key MATCH cannot be used here. Write EXISTS (SELECT 1 FROM seen WHERE key "
-        "MATCH x), or LEFT JOIN seen ON key MATCH x",
+        "MATCH cannot be used here. Write EXISTS (SELECT 1 FROM seen(x)), or LEFT JOIN seen ON "
+        "seen = x",
         -1);
 }
 

@@ -81,16 +81,34 @@ static int rename_one(struct bloom_span *span, const char *name) {
     return SQLITE_OK;
 }
 
+void bloom_span_revise(struct bloom_span *span) {
+    bloom_span_end(span);
+    span->revision += span->revision > 0;
+}
+
+/* A table was made or renamed. What a cursor of one of its names reads may be gone since a
+ * rollback, and a rollback to come will not be reported. */
+static void revise_all(struct bloom_span *span) {
+    span->database.owner->names_changed += !sqlite3_get_autocommit(span->database.connection);
+    for (struct bloom_span *each = span->database.owner->tables; each != NULL; each = each->next)
+        if (each == span || is_twin(each, span))
+            bloom_span_revise(each);
+}
+
 /* Its twins come first, and stay its twins. So if memory fails, the object has its old name. */
 int bloom_span_rename(struct bloom_span *span, const char *name) {
     int code = SQLITE_OK;
+    revise_all(span);
     for (struct bloom_span *each = span->database.owner->tables, *next;
          each != NULL && code == SQLITE_OK; each = next) {
         next = each->next;
         if (is_twin(each, span))
             code = rename_one(each, name);
     }
-    return code == SQLITE_OK ? rename_one(span, name) : code;
+    if (code == SQLITE_OK)
+        code = rename_one(span, name);
+    revise_all(span);
+    return code;
 }
 
 /* Memory */
@@ -132,7 +150,7 @@ static void drop_all_else(struct bloom_span *span, bool also_row_0) {
 /* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
 void bloom_span_rest(struct bloom_span *span) {
     if (span->writing.transaction != BLOOM_OUTSIDE || span->rows.bytes == span->counted ||
-        !sqlite3_get_autocommit(span->database.connection) || count_bytes(span) <= span->rows.limit)
+        count_bytes(span) <= span->rows.limit)
         return;
     drop_rows(span);
     span->rows.is_full = !span->has_asked;
@@ -152,15 +170,15 @@ static bool knows_transactions(void) {
     return SQLITE_VERSION_NUMBER >= 3034000 && sqlite3_libversion_number() >= 3034000;
 }
 
-/* Returns true if a write transaction on the table's database is under way, or if SQLite does not
- * report that none is. */
-static bool is_writing(const struct bloom_span *span) {
+/* Returns true if a write transaction on a schema (NULL: on any) is under way, or if SQLite does
+ * not report that none is. */
+static bool is_writing(const struct bloom_span *span, const char *schema) {
     sqlite3 *connection = span->database.connection;
 #if SQLITE_VERSION_NUMBER >= 3034000
     /* Asking about all schemas first is faster, because SQLite then compares no names. */
     if (knows_transactions())
         return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
-               sqlite3_txn_state(connection, span->database.schema) == SQLITE_TXN_WRITE;
+               (schema == NULL || sqlite3_txn_state(connection, schema) == SQLITE_TXN_WRITE);
 #endif
     return !sqlite3_get_autocommit(connection);
 }
@@ -218,11 +236,14 @@ static void continue_outside(struct bloom_span *span) {
 }
 
 int bloom_span_start(struct bloom_span *span) {
+    struct bloom_connection *owner = span->database.owner;
     const enum bloom_transaction transaction = span->writing.transaction;
+    if (owner->names_changed > 0 && !is_writing(span, NULL))
+        owner->names_changed = 0;
     int code = span->has_twins ? write_twins(span) : SQLITE_OK;
-    span->is_usable =
-        BLOOM_CACHE_BYTES > 0 && !span->is_memory_file &&
-        (transaction == BLOOM_BEGUN || (transaction == BLOOM_OUTSIDE && !is_writing(span)));
+    span->is_usable = BLOOM_CACHE_BYTES > 0 && !span->is_memory_file &&
+                      (transaction == BLOOM_BEGUN ||
+                       (transaction == BLOOM_OUTSIDE && !is_writing(span, span->database.schema)));
     if (!span->is_usable) {
         if (code == SQLITE_OK)
             code = bloom_span_write(span); /* an error, if there are drafts at all */
@@ -290,6 +311,11 @@ int bloom_span_write(struct bloom_span *span) {
             bloom_rows_clean_first(&span->rows);
     }
     bloom_database_close_row(&handle, code);
+    if (code == SQLITE_READONLY &&
+        sqlite3_db_readonly(span->database.connection, span->database.schema) == 0)
+        code = bloom_database_fail(&span->database, code,
+                                   "keys that were added wait in memory, and PRAGMA query_only is "
+                                   "on, so they cannot be written. Turn it off");
     bloom_span_close(span);
     return code;
 }
@@ -314,6 +340,7 @@ static void begin_span(struct bloom_span *span, enum bloom_transaction transacti
 }
 
 void bloom_span_create(struct bloom_span *span) {
+    revise_all(span);
     begin_span(span, BLOOM_MAKING);
 }
 
@@ -329,11 +356,14 @@ int bloom_span_begin(struct bloom_span *span) {
 int bloom_span_savepoint(struct bloom_span *span, int depth) {
     const bool waits = bloom_database_is_writing(&span->database);
     const int code = waits ? SQLITE_OK : bloom_span_write(span);
+    /* The first one after xBegin may have begun before it. */
+    const bool is_older = span->writing.transaction == BLOOM_BEGUN && span->writing.depth < 0;
     span->writing.is_alone = span->writing.has_changed = false;
     if (!waits && code == SQLITE_OK) {
         if (span->writing.transaction == BLOOM_MAKING)
             begin_span(span, BLOOM_BEGUN);
         span->writing.depth = depth;
+        span->writing.names = is_older ? UINT_MAX : span->database.owner->names_changed;
     } else {
         for (struct bloom_span *each = span->database.owner->tables; each != NULL;
              each = each->next)
@@ -361,6 +391,7 @@ void bloom_span_release(struct bloom_span *span, int depth, bool rotates) {
         span->writing.watched = INT_MAX;
     if (span->writing.depth >= depth)
         span->writing.depth = depth - 1;
+    span->writing.names = UINT_MAX;
 }
 
 void bloom_span_rollback_to(struct bloom_span *span, int depth) {
@@ -368,12 +399,16 @@ void bloom_span_rollback_to(struct bloom_span *span, int depth) {
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
         drop_all_else(span, true);
     } else {
+        const unsigned names = span->database.owner->names_changed;
+        if (names > 0 && (depth < span->writing.depth || names != span->writing.names))
+            bloom_span_revise(span); /* a name may be another one again */
         bloom_span_end(span);
         span->writing.depth = depth;
     }
 }
 
 void bloom_span_commit(struct bloom_span *span) {
+    span->database.owner->names_changed = 0;
     bloom_span_end(span);
     span->writing = (struct bloom_writing){.was_dense = span->writing.was_dense};
 }
@@ -381,7 +416,8 @@ void bloom_span_commit(struct bloom_span *span) {
 /* Nobody would hear of an error when a connection that is busy is closed. So the transaction is
  * rolled back, lest it be committed without what could not be written. */
 void bloom_span_rollback(struct bloom_span *span) {
-    if (knows_transactions() && is_writing(span) && bloom_span_write(span) != SQLITE_OK)
+    if (knows_transactions() && is_writing(span, span->database.schema) &&
+        bloom_span_write(span) != SQLITE_OK)
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
     bloom_span_commit(span);
 }

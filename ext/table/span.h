@@ -96,8 +96,9 @@ struct bloom_writing {
     bool is_alone;       /* no other statement writes, asked since the last savepoint */
     int watched;         /* depth of the outermost savepoint; INT_MAX: none */
     int foreign_changes; /* of rows, by others or by whole statements, when it began */
-    unsigned revision;   /* of the table, when it was last read in this one, or renamed; or 0 */
+    unsigned revision;   /* of the table, when it was last read in this one; or 0 */
     int depth;           /* of the savepoint at which all was written; -1: when it began */
+    unsigned names;      /* how often names had changed at that savepoint; UINT_MAX: not known */
 };
 
 /* One for each object of a table. */
@@ -113,6 +114,7 @@ struct bloom_span {
     bool has_asked;          /* SQLite for its cache_size, in this span */
     unsigned version;        /* of the database, in a span outside */
     uint64_t counted;        /* bytes in the sum of the process */
+    unsigned revision;       /* rises when the name is, or may be, of another table; 0: not read */
     struct bloom_writing writing;
 };
 
@@ -125,7 +127,11 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
  * bloom_connection_close, that must be the last thing that a destructor does. */
 void bloom_span_close(struct bloom_span *span);
 
-/* The table has another name now. */
+/* The name may be of another table now. So the span ends, and so do the statements that have read
+ * the table. */
+void bloom_span_revise(struct bloom_span *span);
+
+/* The table has another name now, until a rollback. */
 int bloom_span_rename(struct bloom_span *span, const char *name);
 
 /* Asks whether the file is memdb. Call when the first cursor of an object opens. */
@@ -134,8 +140,8 @@ void bloom_span_ask_file(struct bloom_span *span);
 /* Begins an operation: decides whether memory is usable, and ends a span that is over. */
 int bloom_span_start(struct bloom_span *span);
 
-/* Call when no cursor of the object is open any more. In autocommit mode, it frees the memory if
- * all tables of the process together use more than the limit. */
+/* Call when no cursor of the object is open any more. Unless a write transaction has begun for the
+ * object, it frees the memory if all tables of the process together use more than the limit. */
 void bloom_span_rest(struct bloom_span *span);
 
 /* Ends the span: everything in memory is dropped, drafts, too. */

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, sql_bench.py, others.py, python_bench.py, scrapy_bench.py, table.c and pages.py.
+# floor.c, sql_bench.py, others.py, python_bench.py, node_bench.cjs, scrapy_bench.py, table.c and
+# pages.py.
 #
-#     sh tests/bench/run.sh [floor] [sql] [others] [python] [scrapy] [table] [pages] [figures]
-#                           [charts] [billion]
+#     sh tests/bench/run.sh [floor] [sql] [others] [python] [node] [scrapy] [table] [pages]
+#                           [figures] [charts] [billion]
 #
 # Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
 #
@@ -27,7 +28,7 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor sql others python scrapy table pages figures charts
+[ $# -gt 0 ] || set -- floor sql others python node scrapy table pages figures charts
 
 # need COMMAND PACKAGE: ends with the name of the package when the command fails.
 need() {
@@ -123,6 +124,13 @@ for part; do
         install $peers adblock duckdb
         page python.md 'Filters of Python programs' python_bench.py \
             $IN_VENV $BENCH/python_bench.py $BUILD $peers
+        ;;
+    node)
+        need "command -v npm" npm
+        npm install --silent --no-audit --no-fund --prefix $BUILD/node node@24 bloomfilter@1
+        page node.md 'The class Filter of Node.js' node_bench.cjs \
+            $ALONE $BUILD/node/node_modules/node/bin/node --no-warnings $BENCH/node_bench.cjs \
+            $BUILD/node
         ;;
     scrapy)
         install scrapy

@@ -24,7 +24,7 @@ SCHEMA = ["CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL)",
 FIRST = 1000  # keys of the tables before the leader is killed
 KEPT = 5000  # keys that the filter column is made for
 # As clusters/README.md advises: to send one twice forgets no generation too early.
-ROTATE = [f"INSERT INTO aged(aged, key) VALUES ('rotate', {period})" for period in (17, 18, 18)]
+ROTATE = [f"INSERT INTO aged(aged, key) VALUES ('period', {period})" for period in (17, 18, 18)]
 NEWEST = "(SELECT json_extract(info, '$.generations[#-1].generation') FROM aged)"
 
 

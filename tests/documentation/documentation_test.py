@@ -65,6 +65,7 @@ RUN = {
     "sql/README.md": {"go": PROGRAMS, "java": PROGRAMS, "python": PROGRAMS, "sh": PROGRAMS,
                       "text": PROGRAMS},
     "sql/REFERENCE.md": {"sql": HERE, "text": HERE},
+    "sql/SCALE.md": {"sql": HERE, "python": "needs Spark, and files that it wrote"},
     "sql/TROUBLE.md": {"sql": HERE, "text": HERE, "python": HERE},
     "tests/README.md": {"sh": HERE},
     "tests/bench/results/billion.md": {"sql": "takes five minutes",
@@ -207,8 +208,8 @@ class Examples(unittest.TestCase):
     """The blocks of a page share one database, in order, as a reader would type them."""
 
     def test_what_is_typed_into_the_shell_prints_what_the_page_says(self):
-        for name in ("README.md", "sql/EXPLAINED.md", "sql/REFERENCE.md", "ext/FORMAT.md",
-                     "ext/FORMAT-layouts.md", "ext/URLS.md"):
+        for name in ("README.md", "sql/EXPLAINED.md", "sql/REFERENCE.md", "sql/SCALE.md",
+                     "ext/FORMAT.md", "ext/FORMAT-layouts.md", "ext/URLS.md"):
             typed = [(block, wanted) for language, block, wanted in examples(page(name))
                      if language == "sql"]
             script = "".join(f"{block}\n.print '{SEPARATOR}'\n" for block, _ in typed)
@@ -359,7 +360,7 @@ class Reference(WithExtension):
         self.connection.execute("CREATE VIRTUAL TABLE commanded USING bloom")
         said = self.message("INSERT INTO commanded(commanded) VALUES ('none')")
         names = re.findall(r"\w+", re.sub(r"Use| \([^)]*\)|, or .*| or ", " ", said))
-        self.assertEqual(len(names), 4)
+        self.assertEqual(len(names), 5)
         self.assertEqual(sorted(self.first_column("### Commands")), sorted(names))
         self.has_examples(names, r"INSERT [^;]*'NAME'")
 
@@ -367,7 +368,7 @@ class Reference(WithExtension):
         self.connection.executescript(
             "CREATE VIRTUAL TABLE seen USING bloom;"
             "CREATE VIRTUAL TABLE ages USING bloom(generations=2, key=url, "
-            f"salt='{32 * '0'}'); INSERT INTO ages(ages, key) VALUES ('rotate', 7)")
+            f"salt='{32 * '0'}'); INSERT INTO ages(ages, key) VALUES ('period', 7)")
         hidden = [name for name, in self.connection.execute(
             "SELECT name FROM pragma_table_xinfo('seen') WHERE hidden ORDER BY name")]
         self.assertEqual(sorted([*self.first_column("leaves out:"), "seen"]), hidden)

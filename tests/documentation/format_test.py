@@ -148,7 +148,7 @@ class Filters(WithExtension):
 
     def test_headers_are_refused_alike(self):
         """Every byte of a header changed, its checksum made right again; values at each edge."""
-        fuse = [self.fuse(*made) for made in ((3, 0.25), (0, 0.5), (9, 0.01, SALT))]
+        fuse = [self.fuse(*made) for made in ((3, 0.25), (1, 0.5), (9, 0.01, SALT))]
         judgements = [0, 0]
         for sound in [one.data() for one in every_filter()] + fuse:
             cases = [b"", sound[:63], sound[:64], sound[:-1], sound + b"\0", b"x" + sound,
@@ -189,7 +189,7 @@ class Filters(WithExtension):
                           f", salt={salt.hex()}" if salt else "")
 
     def test_fuse_is_read_alike(self):
-        for count, p in ((0, 0.1), (1, 0.5), (2, 0.01), (3, 0.25), (60, 1e-9), (1000, 0.004),
+        for count, p in ((1, 0.5), (2, 0.01), (3, 0.25), (60, 1e-9), (1000, 0.004),
                          (20000, 0.1)):
             for salt in (b"", SALT):
                 data = self.fuse(count, p, salt)
@@ -255,6 +255,28 @@ class Tables(WithExtension):
                     theirs = [self.value("SELECT count(*) FROM seen WHERE key = ?", key) > 0
                               for key in asked]
                     self.assertEqual([key in ours for key in asked], theirs)
+
+    def test_every_flipped_bit_of_row_0_is_refused(self):
+        """And what the page judges in which order is what the message of the extension says."""
+        said = {1: "does not begin with", 2: "has version", 3: "is not a BLOB of 72 bytes",
+                4: "has a wrong checksum", 5: "this release does not know"}
+        for options in ("capacity=100", "layout=counting, key=TEXT", "key=URL", "generations=3",
+                        f"growth=error, salt='{SALT.hex()}'"):
+            self.make(options)
+            self.database.execute("INSERT INTO seen(key) VALUES ('a.example')")
+            self.database.commit()
+            good = self.value("SELECT data FROM seen_data WHERE id = 0")
+            flipped = (bytes(byte ^ (1 << bit % 8 if at == bit // 8 else 0)
+                             for at, byte in enumerate(good)) for bit in range(8 * 72))
+            unknown = good[:5] + b"\x63" + good[6:64]
+            for row in (*flipped, good[:3], good[:4], good[:5], good + b"\0", b"\x89BLT\2",
+                        b"\x89BLT\2" + bytes(99), good[:4] + b"\2" + good[5:], b"",
+                        unknown + struct.pack("<Q", murmur3(unknown)[0])):
+                self.database.execute("UPDATE seen_data SET data = ? WHERE id = 0", (row,))
+                with self.assertRaises(Refused) as refused:
+                    self.ours()
+                with self.assertRaisesRegex(sqlite3.DatabaseError, said[refused.exception.rule]):
+                    self.value("SELECT count(*) FROM seen('a.example')")
 
     def test_layers_have_the_sizes_of_the_page(self):
         for _ in range(400):

@@ -352,8 +352,8 @@ class Filter:
             if not holds:
                 raise Refused(rule)
 
+        need(2, data[:4] != b"\x89BLM" or data[4:5] in (b"", b"\1"))
         need(1, len(data) >= 64 and data[:4] == b"\x89BLM")
-        need(2, data[4] == 1)
         need(3, data[7] == 0 or data[7] == 1 and len(data) >= 128)
         self.header = bytes(data[:64 * (1 + data[7])])
         (self.number, self.hashing, lines, self.k, self.rule, self.m, self.n, self.p,
@@ -364,7 +364,7 @@ class Filter:
         need(5, key in LAYOUTS and (not salted or self.number in SALTED))
         self.layout, most_k, most_m, multiple, self.to_bits = LAYOUTS[key]
         need(6, salted == (lines == 1))
-        need(7, self.rule in (0, 1, 2) and (self.rule == 0 or self.number in SALTED))
+        need(7, self.rule in (0, 1, 2, 3) and (self.rule == 0 or self.number in SALTED))
         spare = data[13:16] + (data[80:128] if salted else b"")
         if self.layout == "redisbloom":
             spare += data[45:48] + bytes([data[44] >> 1])
@@ -524,10 +524,21 @@ class Table:
 
     def __init__(self, rows, memory):
         self.rows, self.memory = rows, memory
+        self.judge_row_0(rows[0])
         (layout, self.hashing, affinity, self.growth, self.ring, self.most_blocks, self.capacity,
          self.fpr, self.seed, self.newest) = struct.unpack_from("<5x2Bx3BxIQd16sI", rows[0])
         self.width = {1: 1, 4: 4}[layout]  # bits of a place
         self.affinity = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")[affinity]
+
+    @staticmethod
+    def judge_row_0(row):
+        """Raises Refused with the number of the rule; rules 5 and 6 only for layout and hashing."""
+        for rule, holds in ((1, len(row) < 4 or row[:4] == b"\x89BLT"),
+                            (2, len(row) < 5 or row[4] <= 1), (3, len(row) == 72),
+                            (4, row[64:72] == struct.pack("<Q", murmur3(row[:64])[0])),
+                            (5, len(row) == 72 and row[5] in (1, 4) and row[6] in (1, 10))):
+            if not holds:
+                raise Refused(rule)
 
     def stored(self, key):
         """The key as a column of the table's affinity compares it."""
@@ -555,6 +566,6 @@ class Table:
             places = [(bit - 512 * first) * self.width for bit in bits]
             if all(blocks >> place & (1 << self.width) - 1 for place in places):
                 return True
-            if not row[12]:
+            if row[12:16] == b"\x55" * 4:
                 return False
         return False

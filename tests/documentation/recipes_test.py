@@ -142,7 +142,7 @@ class Recipes(EachRecipe):
                 first, *made_up = text.split(MADE_UP)
                 code = re.sub(r"^ *--.*| --[ ].*", "", first, flags=re.MULTILINE)
                 self.assertNotRegex(code, "(?i)generate_series|[.]example|:memory:")
-                self.assertRegex(code, r"bloom_(agg|import|new)\(|USING bloom\(")
+                self.assertRegex(code, r"bloom_(agg|list_agg|import|new)\(|USING bloom\(")
                 self.assertLessEqual(len(made_up), 1)
                 if not made_up:
                     self.assertIn("sql/data/", code)
@@ -297,7 +297,7 @@ The filter is 22.8 times smaller than the index, and [\d.]+ times as fast.
         path = self.write(b"||a.example^\n||b.example^$domain=c.example|d.example\n"
                           b"||e.example^$document\n||f.example^$script,1p\n")
         figures, _ = self.figures(URLS=path)
-        self.assertEqual(figures["Adblock rule with a condition"], 2)
+        self.assertEqual(figures["no entry: a rule with a condition"], 2)
         self.assertEqual(figures["distinct keys"], 2)
         # Harmless visits on the list, except the look-alike, are not false positives.
         run = self.demo(URLS=self.write(b"shop0.example\n"), VISITS="20")
@@ -309,7 +309,7 @@ The filter is 22.8 times smaller than the index, and [\d.]+ times as fast.
         for content, why in (
             (b"", ""), (b"\r\n\r\n", ""), (b"# only\n# comments", ""), (b"\xef\xbb\xbf", ""),
             (b"a b\nme@mail.example\nyou@mail.example\n", r" \(2 x no entry: a mail address\)"),
-            (b"||a.example^$domain=b.example", r" \(1 x Adblock rule with a condition\)"),
+            (b"||a.example^$domain=b.example", r" \(1 x no entry: a rule with a condition\)"),
         ):
             path = self.write(content)
             self.refused(f"'{path}' has no entry{why}. It should have URLs or domains, one on "

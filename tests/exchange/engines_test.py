@@ -27,7 +27,6 @@ from foreign_test import WithExtension
 COUNT = int(os.environ.get("COUNT", "3000"))
 SEED = int(os.environ.get("SEED", "1"))
 HERE = pathlib.Path(__file__).resolve().parent
-CONDITION = "Adblock rule with a condition"
 LISTS = [f"assets/{name}.txt" for name in (
     "thirdparties/easylist/easylist", "thirdparties/easylist/easyprivacy",
     "thirdparties/urlhaus-filter/urlhaus-filter-online", "ublock/badware.min",
@@ -124,8 +123,9 @@ def ask(texts, urls, rules):
 class WithEngines(WithExtension):
     def entries(self, text):
         """The rule, the key, and whether the query takes it, of each entry of a list."""
-        return [(entry, key, note != CONDITION) for entry, key, note in self.rows(
-            "SELECT entry, key, note FROM bloom_list(?1) WHERE key IS NOT NULL", text)]
+        return [(entry, key, stops_page) for entry, key, stops_page in self.rows(
+            "SELECT entry, request_key, key IS NOT NULL FROM bloom_list(?1) "
+            "WHERE request_key IS NOT NULL", text)]
 
     def or_skip(self, call, *arguments):
         try:

@@ -162,8 +162,8 @@ static const struct scenario CHANGES[] = {
      "INSERT INTO seen(seen) VALUES ('rotate')", SHADOW_STATE},
     {"a rotation by a number",
      "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, generations=3);"
-     "INSERT INTO seen(seen, key) VALUES ('rotate', 7); INSERT INTO seen(key) VALUES ('a');" ANEW,
-     "INSERT INTO seen(seen, key) VALUES ('rotate', 9)", SHADOW_STATE},
+     "INSERT INTO seen(seen, key) VALUES ('period', 7); INSERT INTO seen(key) VALUES ('a');" ANEW,
+     "INSERT INTO seen(seen, key) VALUES ('period', 9)", SHADOW_STATE},
     {"DROP", GROWN ANEW, "DROP TABLE seen", SHADOW_STATE},
     {"RENAME", GROWN ANEW, "ALTER TABLE seen RENAME TO other", SHADOW_STATE},
 };

@@ -45,7 +45,7 @@ static const char *const TAMPERING[] = {
     AS_VIEW("seen_data", "CREATE VIEW seen_data AS WITH RECURSIVE c(i) AS (VALUES(0) UNION ALL "
                          "SELECT i + 1 FROM c) SELECT i AS id, zeroblob(80) AS data FROM c"),
     AS_VIEW("seen_data", "CREATE VIEW seen_data AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL "
-                         "SELECT i FROM c) SELECT 0 AS id, zeroblob(64) AS data FROM c"),
+                         "SELECT i FROM c) SELECT 0 AS id, zeroblob(72) AS data FROM c"),
     AS_VIEW("seen_data", "CREATE VIEW seen_data AS SELECT key AS id, info AS data FROM grown"),
     AS_VIEW("grown_data", "CREATE VIEW grown_data AS SELECT * FROM seen_data, seen(1)"),
     SCHEMA("seen_data", "CREATE TABLE seen_data(id INTEGER PRIMARY KEY, x, data AS "
@@ -72,7 +72,7 @@ static const char *const TAMPERING[] = {
     "CREATE INDEX five ON seen_data(length(data)); CREATE INDEX six ON grown_data(data);",
     "ALTER TABLE seen_data ADD COLUMN more DEFAULT 5; DELETE FROM grown_data WHERE id > 0;",
     "DROP TABLE grown_data; CREATE TABLE grown_data AS SELECT * FROM seen_data, t;",
-    "UPDATE seen_data SET data = zeroblob(64) WHERE id = 0; DELETE FROM grown_data;",
+    "UPDATE seen_data SET data = zeroblob(72) WHERE id = 0; DELETE FROM grown_data;",
     "UPDATE seen_data SET data = zeroblob(1) WHERE id > 0; UPDATE grown_data SET id = id << 20;",
 };
 enum { TAMPERINGS = sizeof TAMPERING / sizeof *TAMPERING };
@@ -83,7 +83,7 @@ static const char *const VALUES[] = {
     "?1",
     "?2",
     "CAST(?1 AS TEXT)",
-    "substr(?1, 1, 64)",
+    "substr(?1, 1, 72)",
     "CAST(substr(?1, 1, length(data)) AS BLOB)",
     "CAST(?1 || substr(data, 1 + length(?1)) AS BLOB)",
     "CAST(substr(data, 1, 8) || ?1 || substr(data, 9 + length(?1)) AS BLOB)",

@@ -282,6 +282,35 @@ static void building(void) {
     sqlite_bloom_filter_close(given);
 }
 
+/* A filter is no key, whichever function gets it, with a key rule or without. */
+static void keys_that_are_filters(void) {
+    static const char *const OPTIONS[] = {NULL, "key=url", "classic", "counting", "classic-utf16"};
+    filter_t *given = new_filter(1, NULL);
+    struct sqlite_bloom_builder *builder = new_builder(0.01, NULL, NULL);
+    struct sqlite_bloom_key keys[2] = {text("a.example"), {.type = SQLITE_BLOOM_BYTES}};
+    uint8_t found[2];
+    filter_t *made;
+    keys[1].value.bytes = sqlite_bloom_filter_bytes(given, &keys[1].length);
+    for (size_t i = 0; i < COUNT_OF(OPTIONS); i++) {
+        filter_t *filter = new_filter(100, OPTIONS[i]);
+        adds(filter, keys[1], SQLITE_BLOOM_REFUSED);
+        checks(filter, keys[1], SQLITE_BLOOM_REFUSED);
+        assert_int_equal(sqlite_bloom_filter_check_many(filter, keys, 2, found),
+                         SQLITE_BLOOM_REFUSED);
+        sqlite_bloom_filter_close(filter);
+    }
+    refused(sqlite_bloom_builder_add(builder, keys[1], problem), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_builder_add: the key is a filter. Merge filters with "
+            "sqlite_bloom_filter_union");
+    /* Nothing was added, so there is nothing to finish. */
+    refused(sqlite_bloom_builder_finish(builder, &made, problem), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_builder_finish: no key was added. Add one, or make an empty filter with "
+            "sqlite_bloom_filter_new");
+    assert_null(made);
+    sqlite_bloom_builder_close(builder);
+    sqlite_bloom_filter_close(given);
+}
+
 /* A set of numbers grows as they come. */
 static void building_of_numbers(void) {
     struct sqlite_bloom_builder *builder = new_builder(0, "bitmap", NULL);
@@ -493,6 +522,7 @@ static void refusals(void) {
     filter_t *filter, *bitmap, *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
                                *other = new_filter(11, NULL);
     struct sqlite_bloom_builder *builder = new_builder(0.01, "fuse", NULL);
+    assert_int_equal(sqlite_bloom_builder_add(builder, text("a"), NULL), SQLITE_BLOOM_OK);
     filter_t *fuse = finished(builder);
     size_t added = 9, length = 0;
     unsigned char found[4];
@@ -571,6 +601,7 @@ RUN_GROUP("interface", TEST("The release is the one in the header", the_release)
           TEST("Keys are taken out of a filter that counts", removal),
           TEST("Filters are united and intersected", merges),
           TEST("Bits tell how many keys there are", estimates),
+          TEST("A filter is no key, and without a key there is no filter", keys_that_are_filters),
           TEST("A builder makes the filter for its distinct keys", building),
           TEST("A builder makes sets of numbers", building_of_numbers),
           TEST("Keys chosen against layout fuse need a salt", building_of_chosen_keys),

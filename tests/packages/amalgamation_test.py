@@ -2,6 +2,7 @@
 """The amalgamations compile everywhere without a warning, and behave as the library."""
 
 import re
+import signal
 import subprocess
 import unittest
 import zipfile
@@ -92,11 +93,11 @@ class FilterLibrary(Unpacked):
     def test_a_program_gets_the_functions_of_the_header_and_needs_no_sqlite(self):
         """By the commands of the README and the header."""
         header = (self.sources / "sqlite-bloom-filter.h").read_text()
-        compiling, linking, _ = self.commands()
+        compiling, linking, *_ = self.commands()
         linking_objects = linking.replace("-I. ", "").replace("program.c", "program.o")
         self.assertIn(f" *     {compiling}\n *     {linking_objects}\n", header)
         self.assertIn(compiling, (self.sources / "sqlite-bloom-filter.c").read_text())
-        self.holds("sqlite-bloom-filter.h", "guard.c", "sqlite-bloom-filter.c")
+        self.holds("sqlite-bloom-filter.h", "blocker.c", "guard.c", "sqlite-bloom-filter.c")
         self.compile(compiling, "sqlite-bloom-filter.c")
         declared = re.findall(r"^[a-z][\w *]*?\b(sqlite_bloom_\w+)\(", header, re.MULTILINE)
         self.assertGreater(len(declared), 20)
@@ -108,8 +109,31 @@ class FilterLibrary(Unpacked):
             "    return *sqlite_bloom_filter_version() == 0;\n}\n")
         self.sh(f"{linking} {WARNINGS}\n./program")
 
+    def test_the_blocker_makes_its_filter_again(self):
+        """When it is told to; a list without an entry leaves the old filter in place."""
+        compiling, _, blocking, _ = self.commands()
+        self.sh(f"{compiling}\n{blocking} {WARNINGS}")
+        listed = self.sources / "hosts.txt"
+        listed.write_text("0.0.0.0 evil.example\n")
+        with subprocess.Popen(["./blocker", listed], cwd=self.sources, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as blocker:
+            def asked(name):
+                blocker.stdin.write(f"{name}\n")
+                blocker.stdin.flush()
+                return blocker.stdout.readline()
+
+            self.assertEqual(asked("www.EVIL.example"), "blocked www.EVIL.example\n")
+            self.assertEqual(asked("new.example"), "passed new.example\n")
+            for text, known in (("0.0.0.0 new.example\n", "blocked"), ("Not found", "blocked")):
+                listed.write_text(text)
+                blocker.send_signal(signal.SIGHUP)
+                self.assertEqual(asked("new.example"), f"{known} new.example\n")
+            self.assertEqual(asked("evil.example"), "passed evil.example\n")
+            self.assertRegex(blocker.communicate()[1], "^blocker: sqlite_bloom_filter_from_list: ")
+        self.assertEqual(blocker.returncode, 0)
+
     def test_the_guard_asks_a_filter_that_lies_in_a_row(self):
-        compiling, _, guarding = self.commands()
+        compiling, _, _, guarding = self.commands()
         self.sh(f"{compiling}\n{guarding} {WARNINGS}")
         loaded(database=self.sources / "lists.db").executescript(
             "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"

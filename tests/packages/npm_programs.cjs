@@ -48,15 +48,20 @@ function feed(name) {
   for (const keys of [odd, many, [...odd, ...many], ["\ufeff"], [7]]) {
     assert.deepEqual(Filter.build(keys, { layout: "counting" }).bytes(),
       agg(keys, ", NULL, 0.01, 'counting'"));
-    database.exec("CREATE VIRTUAL TABLE made USING bloom(capacity=4000)");
+    database.exec("CREATE VIRTUAL TABLE made USING bloom(capacity=4000);" +
+      "CREATE VIRTUAL TABLE wanted USING bloom(capacity=4000);" +
+      "INSERT INTO wanted(key) SELECT x FROM t");
     addAll(database, "made", keys);
-    assert.deepEqual(Buffer.from(value("SELECT filter FROM made")), agg(keys, ", 4000, 0.01"));
-    database.exec("DROP TABLE made");
+    assert.deepEqual(value("SELECT filter FROM made"), value("SELECT filter FROM wanted"));
+    database.exec("DROP TABLE made; DROP TABLE wanted");
   }
   const urls = ["http://evil.example/", "bad.example/a"];
   const secret = "000102030405060708090a0b0c0d0e0f";
   assert.deepEqual(Filter.build(urls, { key: "url", salt: secret, fpr: 0.001 }).bytes(),
     agg(urls, `, NULL, 0.001, 'key=url, salt=${secret}'`));
+  const list = "0.0.0.0 bad.example\n||evil.example/a\n";
+  assert.deepEqual(Filter.fromBlocklist(list).bytes(),
+    Buffer.from(value("SELECT bloom_list_agg(?)", list)));
   const filter = Filter.build(many, { capacity: 5000 });
   assert.deepEqual(many.map((key) => value("SELECT bloom_check(?, ?)", filter.bytes(), key)),
     many.map(() => 1));
@@ -102,7 +107,7 @@ function feed(name) {
   assert.throws(() => addAll(database, "seen", mine()), { message: "mine" });
   assert.equal(value("SELECT info FROM seen"), before);
   addAll(database, "other", numbers, { progress });
-  assert.deepEqual(reports, [3500, 0, 100000, 120000]);
+  assert.deepEqual(reports, [3500, 100000, 120000]);
   // Adding to another table meanwhile changes nothing.
   database.exec("CREATE VIRTUAL TABLE listed USING bloom(key=URL)");
   addAll(database, "listed", (function* () {

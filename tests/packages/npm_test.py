@@ -70,7 +70,7 @@ class Npm(Scratch):
         npm_install(self.folder)
         shutil.copy(TOP / "tests/packages/npm_filter.cjs", self.folder)
         self.assertEqual(run("node", "npm_filter.cjs", "sqlite-bloom", cwd=self.folder),
-                         "9 passed, 0 failed\n")
+                         "10 passed, 0 failed\n")
         run("node", "--expose-gc", "npm_filter.cjs", "sqlite-bloom", "objects", 1000000,
             cwd=self.folder)
 
@@ -125,6 +125,7 @@ sqliteBloom.load(database);
 const filter: Filter = Filter.build(["a"], { capacity: 9, fpr: null, layout: "bitmap" });
 const found: boolean = new Filter(9, { key: "url", salt: new Uint8Array(16) }).add("a").has(7n);
 const all: Uint8Array = new Filter(filter.bytes()).addAll(new Set([1n, null])).check(["a"]);
+const bad: Filter = Filter.fromBlocklist("0.0.0.0 bad.example", { fpr: 0.001 });
 const numbers: number[] = [filter.union(filter).count, filter.intersection(filter).fprNow];
 addAll(database, "seen", new Set([1n, null]), { progress: console.log });
 // @ts-expect-error

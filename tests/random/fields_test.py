@@ -8,6 +8,7 @@ the tables and COUNT their number.
 """
 import csv
 import io
+import itertools
 import os
 import pathlib
 import random
@@ -131,6 +132,37 @@ class Fields(unittest.TestCase):
             row = [*front, *pair, self.field("word"), self.field("report")]
             meant = len(front) + (not last) if kind in NETWORK else None
             self.check(self.write(separator, row), separator, meant, (kind, row))
+
+    def test_every_sequence_of_classes_up_to_five(self):
+        """The rule of ext/URLS.md: a word for a type says what is after it, or else before it."""
+        written = {"word": "wordw", "host type": "domain", "other type": "sha256",
+                   "range": "192.0.2.0/24", "file": "f{}.pdf", "name": "n{}.example",
+                   "url": "http://u{}.example/x"}
+        can_be = ("range", "file", "name", "url")
+        rows_, meant = [], []
+        for length in range(1, 6):
+            for classes in itertools.product(written, repeat=length):
+                rows_.append(",".join(["7", *(written[each].format(i)
+                                              for i, each in enumerate(classes))]))
+                meant.append(None)
+                blocked = False
+                for i, each in enumerate(classes):
+                    before, after = classes[:i][-1:], classes[i + 1:i + 2]
+                    if each == "other type" or (before == ("host type",) and each == "word"):
+                        blocked = True
+                    if each not in can_be:
+                        continue
+                    says_so = after == ("host type",) and not {*classes[i + 2:i + 3]} & {*can_be}
+                    no = blocked or (after == ("other type",) and each in ("file", "name"))
+                    if before == ("host type",) or not (no or (each == "file" and not says_so)):
+                        meant[-1] = {"range": None, "file": f"f{i}.pdf/", "name": f"n{i}.example/",
+                                     "url": f"u{i}.example/x"}[each]
+                        break
+        found = rows(self.connection, "SELECT line - 1, key FROM bloom_list(?)",
+                     ("# indicators\n" + "\n".join(rows_),))
+        self.assertEqual(len(found), len(rows_))
+        self.assertEqual([(rows_[int(line) - 1], key) for line, key in found],
+                         list(zip(rows_, meant)))
 
     def test_headings(self):
         """The column that the heading names, in any order, whatever is in the others."""

@@ -4,6 +4,7 @@
 #include "simulator.h"
 
 #include "base/portable.h"
+#include "hash/murmur3.h"
 #include "table/span.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ enum {
     CHUNK_BITS = 40,
     SLOT_LAYERS = 64,
     HEAD_BYTES = 16,
-    ROW_0_BYTES = 64,
+    ROW_0_BYTES = 72,
     LAYERS = AGES_MOST * LAYERS_MOST
 };
 
@@ -186,7 +187,7 @@ static const void *row_that_counts(const struct bloom_span *span, const char *sc
 static void read_row_0(struct raw *raw, const uint8_t *bytes) {
     struct bloom_growth *growth = &raw->options.growth;
     uint8_t expected[ROW_0_BYTES] = {0x89, 'B', 'L', 'T', 1};
-    uint64_t rate;
+    uint64_t rate, checksum[2];
     growth->chunk_blocks = bloom_load32(bytes + 12);
     raw->newest = bloom_load32(bytes + 48);
     raw->period = (int64_t)bloom_load64(bytes + 52);
@@ -205,6 +206,8 @@ static void read_row_0(struct raw *raw, const uint8_t *bytes) {
     bloom_store32(expected + 48, (uint32_t)raw->newest);
     bloom_store64(expected + 52, raw->has_period ? (uint64_t)raw->period : 0);
     expected[60] = raw->has_period;
+    bloom_murmur3_bytes(expected, 64, checksum);
+    bloom_store64(expected + 64, checksum[0]);
     expect(memcmp(bytes, expected, sizeof expected) == 0, "row 0 is not what the options are");
     expect(growth->generations > 1 || (raw->newest == 0 && !raw->has_period),
            "a second generation");
@@ -226,7 +229,8 @@ static void read_chunk(struct raw *raw, sqlite3_int64 id, const uint8_t *bytes, 
     struct raw_chunk *chunk = &layer->chunks[number];
     const size_t start = chunk_start(layer, number), used = chunk_start(layer, number + 1) - start;
     expect(length == HEAD_BYTES + used && bloom_load32(bytes + 8) <= raw->newest - age &&
-               bloom_load32(bytes + 12) <= (layer->form.ones_limit != UINT64_MAX),
+               (bloom_load32(bytes + 12) == 0x55555555 ||
+                (bloom_load32(bytes + 12) == 0xaaaaaaaa && layer->form.ones_limit != UINT64_MAX)),
            "row %lld is damaged", (long long)id);
     if (bloom_load32(bytes + 8) < raw->newest - age)
         return;
@@ -234,7 +238,7 @@ static void read_chunk(struct raw *raw, sqlite3_int64 id, const uint8_t *bytes, 
     *chunk = (struct raw_chunk){.exists = true,
                                 .ones = bloom_load32(bytes),
                                 .keys = bloom_load32(bytes + 4),
-                                .closed = bloom_load32(bytes + 12) != 0};
+                                .closed = bytes[12] == 0xaa};
 }
 
 bool raw_read(struct connection *connection, unsigned schema, unsigned slot, struct raw *raw) {

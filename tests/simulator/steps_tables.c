@@ -214,6 +214,8 @@ void step_clear(struct connection *connection) {
         return;
     raw_clear(&attempt.after);
     attempt.after.newest = 0;
+    attempt.after.has_period = false;
+    attempt.after.period = 0;
     attempt_end(&attempt);
 }
 
@@ -230,11 +232,13 @@ void step_rotate(struct connection *connection) {
 
 void step_rotate_to(struct connection *connection) {
     struct attempt attempt;
-    if (!attempt_begin(&attempt, connection, "INSERT INTO %s.%s(%s, key) VALUES ('rotate', ?1)"))
+    if (!attempt_begin(&attempt, connection, "INSERT INTO %s.%s(%s, key) VALUES ('period', ?1)"))
         return;
     const int64_t passed = random_once_in(8) ? INT32_MAX : (int64_t)random_below(AGES_MOST + 2) - 2;
     const int64_t period = attempt.before.period + (random_once_in(3) ? 0 : passed);
-    attempt.must_refuse = attempt.before.options.growth.generations == 1;
+    const int64_t generations = attempt.before.options.growth.generations;
+    attempt.must_refuse = generations == 1 || (attempt.before.has_period &&
+                                               period < attempt.before.period - generations);
     if (!attempt.must_refuse)
         raw_rotate_to(&attempt.after, period);
     if (random_once_in(2))
@@ -250,7 +254,8 @@ void step_rotate_to(struct connection *connection) {
 /* Rows of chunks go, or become zeros, amid a transaction that will be rolled back. */
 void step_tamper(struct connection *connection) {
     static const char *const EDITS[] = {"DELETE FROM %s.%s_data WHERE id",
-                                        "UPDATE %s.%s_data SET data = zeroblob(length(data)) "
+                                        "UPDATE %s.%s_data SET data = CAST(zeroblob(12) || "
+                                        "x'55555555' || zeroblob(length(data) - 16) AS BLOB) "
                                         "WHERE id"};
     static const char *const ROWS_TO_EDIT[] = {" > 0", " >> 40 > 0", " > 0 AND random() % 2"};
     unsigned schema, slot;

@@ -83,8 +83,8 @@ static const struct operation OPERATIONS[] = {
     {"rotate", SAME, 10, {216, 13, 1, 17}, TABLE("generations=3, capacity=%u"),
      "INSERT INTO seen(seen) SELECT 'rotate' WHERE ?1 >= 0"},
     {"rotate, number known", SAME, 100, {40, 5, 0, 8}, TABLE("generations=3, capacity=%u")
-     "INSERT INTO seen(seen, key) VALUES ('rotate', 7)",
-     "INSERT INTO seen(seen, key) SELECT 'rotate', 7 WHERE ?1 >= 0"},
+     "INSERT INTO seen(seen, key) VALUES ('period', 7)",
+     "INSERT INTO seen(seen, key) SELECT 'period', 7 WHERE ?1 >= 0"},
     {"INSERT ... SELECT", LINEAR, 1, {0}, TABLE(SIZED),
      "INSERT INTO seen(key) SELECT -x FROM numbers"},
     {"INSERT ... SELECT, growing", LINEAR, 1, {0},

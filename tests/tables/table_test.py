@@ -586,5 +586,77 @@ class Memory(TableTest):
         self.assertLess(pages, 2200)  # each look-up without memory takes two
 
 
+class Names(unittest.TestCase):
+    """What a rollback undoes of names is undone in the objects of tables, too, with words by which
+    an ordinary table ends the same statements. EXCHANGE exchanges the names of t and u."""
+
+    EXCHANGE = "ALTER TABLE t RENAME TO x; ALTER TABLE u RENAME TO t; ALTER TABLE x RENAME TO u;"
+    OPEN = "SELECT x FROM n CROSS JOIN {} ON key = x"
+    # Each is run on ordinary tables, too. A tuple: a query of that table is opened, one row read.
+    CASES = (
+        (("t",), "BEGIN; EXCHANGE ROLLBACK"),
+        (("t",), "ATTACH '/no/such/file' AS y", "BEGIN; EXCHANGE ROLLBACK"),
+        (("t",), "BEGIN; ALTER TABLE t RENAME TO v; ROLLBACK; MAKE v"),
+        ("BEGIN; EXCHANGE", ("u",), "ROLLBACK"),
+        ("BEGIN; INSERT INTO n VALUES (99); SAVEPOINT s; EXCHANGE", ("u",), "ROLLBACK TO s"),
+        ("BEGIN; SAVEPOINT s; MAKE v INSERT INTO v(key) SELECT x FROM n", ("v",),
+         "ROLLBACK TO s; MAKE v INSERT INTO v(key) VALUES (1), (2), (3)"),
+        ("BEGIN; SAVEPOINT s; DROP TABLE t; MAKE t INSERT INTO t(key) VALUES (1), (9)", ("t",),
+         "ROLLBACK TO s"),
+        ("BEGIN; SAVEPOINT s",
+         "INSERT INTO t(key) SELECT amid(x, 'EXCHANGE ROLLBACK TO s') FROM n"),
+        ("BEGIN; SAVEPOINT s; EXCHANGE",
+         "INSERT INTO t(key) SELECT amid(x, 'ROLLBACK TO s') FROM n"),
+        ("BEGIN; SAVEPOINT s", "INSERT INTO t(key) VALUES (30)", "MAKE v",
+         "INSERT INTO t(key) SELECT x FROM n UNION ALL SELECT abs(-9223372036854775807 - 1)",
+         "INSERT INTO t(key) VALUES (31), (32)", "ALTER TABLE t RENAME TO w",
+         "INSERT INTO w(key) VALUES (33)", ("w",)),
+    )
+
+    def outcomes(self, case, made):
+        """What each step of a case ends with, and the keys that are then in each table."""
+        connection = extended.connect(":memory:")
+        make = f"CREATE {made}".replace("NAME", "{}").format
+
+        def run(sql):
+            sql = re.sub(r"MAKE (\w)", lambda name: make(name[1]) + ";", sql)
+            rows(connection, sql.replace("EXCHANGE", self.EXCHANGE))
+
+        def amid(x, sql):
+            if x == 5:
+                run(sql)
+            return x + 20
+
+        either(connection, "create_scalar_function", "createscalarfunction")("amid", amid)
+        run("CREATE TABLE n(x); MAKE t MAKE u INSERT INTO u(key) VALUES (1), (2)")
+        run("INSERT INTO n " + NUMBERS.format(1, 10) + "SELECT x FROM n")
+        run("INSERT INTO t(key) SELECT x FROM n")
+        cursor, ends = connection.cursor(), []
+        for step in case:
+            try:
+                if isinstance(step, tuple):
+                    next(cursor.execute(self.OPEN.format(*step)))
+                else:
+                    run(step)
+                ends.append("ok")
+            except apsw.Error as error:
+                ends.append(type(error))
+        try:
+            ends.append(len(list(cursor)))
+        except apsw.Error as error:
+            ends.append(type(error))
+        return ends, [
+            value(connection, f"SELECT count(*) FROM ({NUMBERS.format(1, 50)} SELECT x FROM n) "
+                              f"WHERE EXISTS (SELECT 1 FROM {name} WHERE key = x)")
+            for name, in rows(connection, "SELECT name FROM sqlite_master WHERE name IN "
+                              "('t', 'u', 'v', 'w') ORDER BY name")]
+
+    def test_statements_end_as_those_of_ordinary_tables(self):
+        for case in self.CASES:
+            with self.subTest(case=case):
+                self.assertEqual(self.outcomes(case, "VIRTUAL TABLE NAME USING bloom(capacity=99)"),
+                                 self.outcomes(case, "TABLE NAME(key)"))
+
+
 if __name__ == "__main__":
     unittest.main()

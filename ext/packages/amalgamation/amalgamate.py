@@ -141,6 +141,7 @@ def main(output):
         ),
         "README-filter.md",
         "guard.c",
+        "blocker.c",
     )
 
 

@@ -18,7 +18,7 @@
 enum { BATCH_KEYS = 256, BATCH_TEXT = 16384, KEY_TEXT = 2048 };
 
 /* What a filter is made of. filter.cjs has the same numbers. */
-enum making { OF_CAPACITY, OF_BYTES, OF_KEYS, OF_UNION, OF_INTERSECTION };
+enum making { OF_CAPACITY, OF_BYTES, OF_KEYS, OF_LIST, OF_UNION, OF_INTERSECTION };
 
 /* What each environment has, because each worker of a program loads the addon. */
 struct addon {
@@ -37,6 +37,7 @@ struct call {
     char problem[SQLITE_BLOOM_PROBLEM_SIZE]; /* at first OUT_OF_MEMORY */
 };
 #define OUT_OF_MEMORY ": out of memory"
+#define IS_A_FILTER ": the key is a filter. Merge filters with union"
 
 /* Throws what a function of the library reports, unless an exception is pending. Returns NULL. */
 static napi_value fail(const struct call *call) {
@@ -46,13 +47,14 @@ static napi_value fail(const struct call *call) {
     bool is_pending = false;
     snprintf(words, sizeof words, "sqlite-bloom: %s(): %s%s", call->name, is_rate ? "fpr" : "",
              problem + is_rate);
+    for (char *at; (at = strstr(words, "sqlite_bloom_filter_")) != NULL;)
+        memmove(at, at + 20, strlen(at + 20) + 1);
     if (napi_is_exception_pending(call->env, &is_pending) == napi_ok && !is_pending)
         napi_throw_error(call->env, NULL, words);
     return NULL;
 }
 
-/* Reads how a method was called: `count` arguments, of which those that are missing are undefined.
- * Returns false after throwing. */
+/* Reads how a method was called, with `count` arguments. Returns false after throwing. */
 static bool read_call(struct call *call, napi_env env, napi_callback_info info, size_t count,
                       napi_value *given) {
     void *filter, *name;
@@ -70,7 +72,7 @@ static bool read_call(struct call *call, napi_env env, napi_callback_info info, 
 
 /* --- Keys --- */
 
-enum reading { IS_KEY, NO_KEY, THROWN };
+enum reading { IS_KEY, NO_KEY, THROWN }; /* THROWN: fail is to be called */
 
 /* Lets filter.cjs look at a value. Returns false if that throws, because it is not a key. number:
  * of the key among others, from 1, or 0. */
@@ -116,10 +118,8 @@ static enum reading read_key(struct call *call, napi_value value, double number,
         if (length + 4 >= room) { /* a letter that did not fit has 4 bytes at most */
             napi_get_value_string_utf8(env, value, NULL, 0, &length);
             to = *longer = malloc(length + 1);
-            if (to == NULL) {
-                fail(call);
+            if (to == NULL)
                 return THROWN;
-            }
             napi_get_value_string_utf8(env, value, to, length + 1, &length);
         }
         *key = sqlite_bloom_text_key(to, length);
@@ -169,6 +169,8 @@ static inline napi_value use_key(napi_env env, napi_callback_info info,
     free(longer);
     if (change == NULL && result == SQLITE_BLOOM_NO_KEY)
         result = 0;
+    if (change == NULL && result == SQLITE_BLOOM_REFUSED)
+        strcpy(call.problem, IS_A_FILTER);
     if (reading == THROWN || result < 0)
         return fail(&call);
     if (change != NULL)
@@ -204,6 +206,8 @@ static int use_batch(struct call *call, struct work *work, size_t count) {
     if (work->answers != NULL) {
         int64_t in = sqlite_bloom_filter_check_many(call->filter, work->keys, count, work->answers);
         work->answers += count;
+        if (in == SQLITE_BLOOM_REFUSED)
+            strcpy(call->problem, IS_A_FILTER);
         return in < 0 ? (int)in : SQLITE_BLOOM_OK;
     }
     if (work->builder == NULL)
@@ -321,22 +325,22 @@ static int build(struct call *call, napi_value more, double fpr, const char *opt
 static int make(struct call *call, enum making making, const napi_value given[3],
                 struct sqlite_bloom_filter **made) {
     double capacity = 0, fpr = 0;
-    char text[512], *options = NULL;
+    char text[512] = "";
     void *bytes = NULL, *left, *right;
     size_t length = 0;
     napi_get_value_double(call->env, given[1], &fpr);
-    if (napi_get_value_string_utf8(call->env, given[2], text, sizeof text, &length) == napi_ok &&
-        length > 0)
-        options = text;
+    napi_get_value_string_utf8(call->env, given[2], text, sizeof text, &length);
+    read_bytes(call->env, given[0], &bytes, &length);
     switch (making) {
     case OF_CAPACITY:
         napi_get_value_double(call->env, given[0], &capacity);
-        return sqlite_bloom_filter_new(made, (uint64_t)capacity, fpr, options, NULL, call->problem);
+        return sqlite_bloom_filter_new(made, (uint64_t)capacity, fpr, text, NULL, call->problem);
     case OF_BYTES:
-        read_bytes(call->env, given[0], &bytes, &length);
         return sqlite_bloom_filter_open(made, bytes, length, NULL, call->problem);
+    case OF_LIST:
+        return sqlite_bloom_filter_from_list(made, bytes, length, fpr, text, NULL, call->problem);
     case OF_KEYS:
-        return build(call, given[0], fpr, options, made);
+        return build(call, given[0], fpr, text, made);
     default:
         if (napi_unwrap(call->env, given[0], &left) != napi_ok ||
             napi_unwrap(call->env, given[1], &right) != napi_ok)
@@ -347,8 +351,8 @@ static int make(struct call *call, enum making making, const napi_value given[3]
 }
 
 static napi_value filter_construct(napi_env env, napi_callback_info info) {
-    static const char *const names[] = {"new Filter", "new Filter", "Filter.build", "union",
-                                        "intersection"};
+    static const char *const names[] = {"new Filter",           "new Filter", "Filter.build",
+                                        "Filter.fromBlocklist", "union",      "intersection"};
     struct call call = {.env = env, .problem = OUT_OF_MEMORY};
     void *data;
     struct sqlite_bloom_filter *made;
@@ -409,7 +413,7 @@ static void release_addon(napi_env env, void *addon, void *hint) {
     free(addon);
 }
 
-/* define(explain): the class. */
+/* The module is this function: define(explain) returns the class. */
 static napi_value define(napi_env env, napi_callback_info info) {
 #define METHOD(name, function)                                                                     \
     { name, NULL, function, NULL, NULL, NULL, napi_default_method, name }
@@ -439,7 +443,6 @@ NAPI_MODULE_EXPORT int32_t node_api_module_get_api_version_v1(void) {
     return 8;
 }
 
-/* The module is the function define. */
 NAPI_MODULE_EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
     if (SQLITE_BLOOM_FIND_NODE())
         napi_create_function(env, "define", NAPI_AUTO_LENGTH, define, NULL, &exports);

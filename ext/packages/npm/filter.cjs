@@ -56,7 +56,7 @@ function optionsOf(name, known, given, count) {
 }
 
 // What C takes: the rate, and the other options as text.
-function parametersOf({ fpr, layout, key, salt }) {
+function parametersOf({ fpr, layout = "blocked", key, salt }) {
   const rate = layout === "bitmap" ? 0 : key === undefined ? 0.01 : 0.0001;
   const digits = salt instanceof Uint8Array ? Buffer.from(salt).toString("hex") : salt;
   const words = Object.entries({ layout, key, salt: digits })
@@ -72,7 +72,7 @@ function explain(name, value, number) {
     if (!/\p{Surrogate}/u.test(value)) return;
     advice = "It has half of a surrogate pair. Pass text.toWellFormed(), or bytes";
   } else if (typeof value === "number") {
-    if (!(Math.abs(value) < 2 ** 63)) return;
+    if (Number.isSafeInteger(value) || value % 1 !== 0 || Math.abs(value) >= 2 ** 63) return;
     advice = "Numbers beyond 2^53 are rounded. Pass a bigint, such as 9007199254740993n";
   } else if (value instanceof Uint8Array) {
     if (!isDetached(value)) return;
@@ -127,7 +127,7 @@ function* batchesOf(name, keys) {
 }
 
 // What C makes a filter of; filter.c has the same numbers.
-const MADE_OF = { capacity: 0, bytes: 1, keys: 2, union: 3, intersection: 4 };
+const MADE_OF = { capacity: 0, bytes: 1, keys: 2, list: 3, union: 4, intersection: 5 };
 const MADE = Symbol("made");
 
 // The arguments of `new Filter`, as C takes them.
@@ -163,15 +163,31 @@ const makeClass = (define) => class Filter extends define(explain) {
   static build(keys) {
     const name = "Filter.build";
     const { capacity, ...more } = optionsOf(name, ["capacity", ...OF_FILTER], arguments, 2);
+    const noKey = () => problem(name, "there is no key, and an empty filter lets everything pass." +
+      " Look where the keys come from, or make an empty filter with new Filter(capacity)");
+    if (capacity !== undefined) {
+      const filter = new Filter(capacity, more).addAll(keys);
+      if (filter.count === 0) throw noKey();
+      return filter;
+    }
     const batches = batchesOf(name, keys);
-    const next = () => batches.next().value ?? [];
-    const filter = capacity === undefined
-      ? new Filter(MADE, "keys", next, ...parametersOf(more))
-      : new Filter(capacity, more).addAll(keys);
-    if (filter.count === 0)
-      throw problem(name, "there is no key, and an empty filter lets everything pass. Look where " +
-        "the keys come from, or make an empty filter with new Filter(capacity)");
-    return filter;
+    let isEmpty = true;
+    const next = () => {
+      const batch = batches.next().value ?? [];
+      isEmpty &&= batch.every((key) => key === null || key === undefined || Number.isNaN(key));
+      if (isEmpty && batch.length === 0) throw noKey();
+      return batch;
+    };
+    return new Filter(MADE, "keys", next, ...parametersOf(more));
+  }
+
+  static fromBlocklist(text) {
+    const name = "Filter.fromBlocklist";
+    const options = optionsOf(name, OF_FILTER, arguments, 2);
+    if (typeof text !== "string" && !(text instanceof Uint8Array))
+      throw problem(name, `text is ${shown(text)}. Pass the text of a list, or its bytes`);
+    const parameters = parametersOf({ fpr: 0.0001, ...options });
+    return new Filter(MADE, "list", Buffer.from(text), ...parameters);
   }
 
   addAll(keys) {

@@ -55,6 +55,12 @@ export declare class Filter {
   /** A filter of all keys. Throws if there is no key, or if the keys are lines with line ends. */
   static build(keys: Iterable<Key>, options?: BuildOptions): Filter;
 
+  /**
+   * A filter of the entries of a block list. Its rate is 0.0001, and its key rule url_nocase, or
+   * host if no entry has a path, unless the options say otherwise.
+   */
+  static fromBlocklist(text: string | Uint8Array, options?: FilterOptions): Filter;
+
   /** Adds a key. */
   add(key: Key): this;
   /** Adds all keys. Those before a key that is an error are added. */

@@ -100,10 +100,12 @@ static int work_on(struct work *work, const struct sqlite_bloom_key *keys,
     int status = SQLITE_BLOOM_OK;
     if (work->answers != NULL) {
         unsigned char *answers = work->answers + work->read;
-        if (sqlite_bloom_filter_check_many(work->filter, keys, count, found) < 0)
-            status = SQLITE_BLOOM_NO_MEMORY;
-        for (size_t i = 0; i < count; i++)
+        const int64_t in = sqlite_bloom_filter_check_many(work->filter, keys, count, found);
+        status = in < 0 ? (int)in : SQLITE_BLOOM_OK;
+        for (size_t i = 0; in >= 0 && i < count; i++)
             answers[places != NULL ? places[i] : i] = found[i];
+        if (status == SQLITE_BLOOM_REFUSED)
+            snprintf(work->problem, sizeof work->problem, "%s", FILTER_AS_KEY);
     } else if (work->done == 0 && are_lines(keys, count)) {
         snprintf(work->problem, sizeof work->problem,
                  "each key ends in a line end, which would be part of it. Pass the open file"
@@ -156,8 +158,8 @@ static PyObject *value_at(PyObject *source, size_t place) {
 }
 
 /* Adds or checks the values from work->read on that have the types of exact_key, of a list or a
- * tuple that nobody can change meanwhile: no code of Python runs, and no other thread. Returns how many,
- * or -1 after raising. */
+ * tuple that nobody can change meanwhile: no code of Python runs, and no other thread. Returns how
+ * many, or -1 after raising. */
 static int read_exact(struct work *work, size_t most) {
     const bool is_list = Py_TYPE(work->source) == &PyList_Type;
     struct sqlite_bloom_key keys[TOGETHER];

@@ -12,6 +12,8 @@ int raise_problem(const char *name, int status, const char *problem) {
     const char *text = problem;
     if (strncmp(text, "sqlite_bloom_", 13) == 0) /* the function of the library */
         text = strstr(text, ": ") + 2;
+    if (strncmp(text, "the key is a filter", 19) == 0)
+        text = FILTER_AS_KEY; /* instead of the name of a C function */
     const bool is_rate = strncmp(text, "p is ", 5) == 0;
     if (status == SQLITE_BLOOM_NO_MEMORY)
         PyErr_NoMemory();
@@ -159,6 +161,8 @@ static int filter_contains(PyObject *self, PyObject *object) {
         return found;
     const struct sqlite_bloom_filter *filter = filter_of(self);
     found = filter != NULL ? sqlite_bloom_filter_check(filter, key) : -1;
+    if (found == SQLITE_BLOOM_REFUSED)
+        return raise_problem("sqlite_bloom.Filter", found, FILTER_AS_KEY);
     if (found == SQLITE_BLOOM_NO_MEMORY && filter != NULL)
         return raise_problem("", found, "");
     return found == SQLITE_BLOOM_NO_KEY ? 0 : found;

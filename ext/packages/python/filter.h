@@ -85,6 +85,10 @@ static inline int key_of(PyObject *object, struct sqlite_bloom_key *key, const c
 /* Keeps a buffer in a memoryview, and sets where it is and how long. */
 int read_buffer(PyObject *object, PyObject **kept, const void **data, size_t *length);
 
+/* What is said of bytes that are a filter. */
+#define FILTER_AS_KEY                                                                              \
+    "the key is a filter. Merge filters with |, or pass its hex() if the bytes are meant"
+
 /* Raises what a function of the library reports, and returns -1. */
 int raise_problem(const char *name, int status, const char *problem);
 

@@ -35,13 +35,15 @@ typedef void (*sqlite3_final_type)(sqlite3_context *);
 /* clang-format off */
 enum {
     SQLITE_OK = 0, SQLITE_ERROR = 1, SQLITE_ABORT = 4, SQLITE_BUSY = 5, SQLITE_LOCKED = 6,
-    SQLITE_NOMEM = 7, SQLITE_INTERRUPT = 9, SQLITE_CORRUPT = 11, SQLITE_SCHEMA = 17,
+    SQLITE_NOMEM = 7, SQLITE_READONLY = 8, SQLITE_INTERRUPT = 9, SQLITE_CORRUPT = 11,
+    SQLITE_SCHEMA = 17,
     SQLITE_TOOBIG = 18, SQLITE_CONSTRAINT = 19, SQLITE_AUTH = 23, SQLITE_ROW = 100,
     SQLITE_DONE = 101, SQLITE_CORRUPT_VTAB = 267, SQLITE_ABORT_ROLLBACK = 516,
     SQLITE_INTEGER = 1, SQLITE_FLOAT = 2, SQLITE_TEXT = 3, SQLITE_BLOB = 4, SQLITE_NULL = 5,
     SQLITE_UTF8 = 1,
     SQLITE_DETERMINISTIC = 0x000000800, SQLITE_INNOCUOUS = 0x000200000,
     SQLITE_PREPARE_PERSISTENT = 0x01, SQLITE_PREPARE_NO_VTAB = 0x04, SQLITE_LIMIT_LENGTH = 0,
+    SQLITE_DBCONFIG_DEFENSIVE = 1010,
     SQLITE_DBSTATUS_CACHE_USED = 1, SQLITE_DBSTATUS_CACHE_USED_SHARED = 11,
     SQLITE_FCNTL_VFS_POINTER = 27, SQLITE_FCNTL_DATA_VERSION = 35, SQLITE_FCNTL_RESERVE_BYTES = 38,
     SQLITE_TXN_WRITE = 2, SQLITE_IGNORE = 2,
@@ -188,12 +190,15 @@ struct sqlite3_module {
     F(sqlite3_stmt *, next_stmt, (sqlite3 *d, sqlite3_stmt *s), (d, s)) U(create_function_v2, 9) \
     F(int, create_function_v2, (sqlite3 *d, const char *n, int a, int t, void *v, \
       sqlite3_step_type x, sqlite3_step_type s, sqlite3_final_type z, \
-      sqlite3_destructor_type f), (d, n, a, t, v, x, s, z, f)) U(db_status, 2) \
-    F(int, db_status, (sqlite3 *d, int o, int *v, int *h, int r), (d, o, v, h, r)) U(strnicmp, 5) \
+      sqlite3_destructor_type f), (d, n, a, t, v, x, s, z, f)) \
+    V(int, db_config, db_config, (sqlite3 *, int, ...)) U(db_status, 1) \
+    F(int, db_status, (sqlite3 *d, int o, int *v, int *h, int r), (d, o, v, h, r)) \
+    F(int, extended_errcode, (sqlite3 *d), (d)) U(strnicmp, 4) \
     F(int, strnicmp, (const char *a, const char *b, int n), (a, b, n)) U(blob_reopen, 4) \
     F(int, blob_reopen, (sqlite3_blob *b, sqlite3_int64 r), (b, r)) \
     V(int, vtab_config, vtab_config, (sqlite3 *, int, ...)) \
-    F(int, vtab_on_conflict, (sqlite3 *d), (d)) U(errstr, 4) \
+    F(int, vtab_on_conflict, (sqlite3 *d), (d)) U(db_readonly, 2) \
+    F(int, db_readonly, (sqlite3 *d, const char *s), (d, s)) U(errstr, 1) \
     F(const char *, errstr, (int e), (e)) F(int, stmt_busy, (sqlite3_stmt *s), (s)) \
     F(int, stmt_readonly, (sqlite3_stmt *s), (s)) \
     F(int, stricmp, (const char *a, const char *b), (a, b)) U(auto_extension, 5) \
@@ -203,7 +208,8 @@ struct sqlite3_module {
     P(result_blob64, (sqlite3_context *c, const void *v, sqlite3_uint64 n, \
       sqlite3_destructor_type f), (c, v, n, f)) \
     P(result_text64, (sqlite3_context *c, const char *t, sqlite3_uint64 n, \
-      sqlite3_destructor_type f, unsigned char e), (c, t, n, f, e)) U(result_subtype, 6) \
+      sqlite3_destructor_type f, unsigned char e), (c, t, n, f, e)) U(value_subtype, 5) \
+    F(unsigned, value_subtype, (sqlite3_value *v), (v)) \
     P(result_subtype, (sqlite3_context *c, unsigned t), (c, t)) U(set_last_insert_rowid, 6) \
     P(set_last_insert_rowid, (sqlite3 *d, sqlite3_int64 r), (d, r)) \
     F(int, prepare_v3, (sqlite3 *d, const char *t, int n, unsigned o, sqlite3_stmt **s, \

@@ -56,8 +56,10 @@ static int list_rows_begin(struct bloom_rows *rows, const struct bloom_run *run)
 
 /* Makes a key the result, with its zero byte, so that nobody has to add one; or NULL. */
 static void list_key_result(sqlite3_context *context, const uint8_t *key) {
-    if (key != NULL)
-        sqlite3_result_text(context, (const char *)key, -1, SQLITE_TRANSIENT);
+    if (key == NULL)
+        return;
+    sqlite3_result_text(context, (const char *)key, -1, SQLITE_TRANSIENT);
+    sqlite3_result_subtype(context, BLOOM_LIST_SUBTYPE);
 }
 
 static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {

@@ -111,13 +111,10 @@ async function readLines(next, work) {
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) total += 1;
   await database.run("CREATE TABLE lines(line INTEGER, key TEXT, entry TEXT, note TEXT)");
   await database.run(
-    // A rule that blocks only on some pages has no key here: its host is harmless elsewhere.
     next.rule === undefined
       ? "INSERT INTO lines SELECT line, text, NULL, NULL FROM bloom_lines(?)"
       : "INSERT INTO lines SELECT line, key, CASE WHEN key IS NULL THEN CAST(entry AS TEXT) END, " +
-          "CASE WHEN key IS NULL THEN note END FROM (SELECT line, entry, note, " +
-          "CASE WHEN note IS NOT 'Adblock rule with a condition' THEN key END AS key " +
-          "FROM bloom_list(?))",
+          "CASE WHEN key IS NULL THEN note END FROM bloom_list(?)",
     [bytes],
     {
       onProgress: ({ inserted }) =>
@@ -236,7 +233,8 @@ function keysSql(rule) {
   const key = rule === "url_nocase" ? "lower(k.key)" : "k.key";
   return (
     `SELECT ${key} AS key, k.rank AS rank, u.key AS url ` +
-    "FROM json_each(?) AS u, bloom_url_keys(u.value) AS k"
+    "FROM json_each(?) AS u, bloom_url_keys(u.value) AS k" +
+    (rule === "host" ? " WHERE instr(k.key, '/') = length(k.key)" : "")
   );
 }
 
@@ -497,9 +495,7 @@ function listSql(isWhole) {
   const readKeys =
     rule === undefined
       ? `bloom_agg(text, NULL, ${rate})\n    FROM bloom_lines(${file});`
-      : `bloom_agg(key, NULL, ${rate}, 'key=${rule}')\n` +
-        `    FROM bloom_list(${file})\n` +
-        "   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';";
+      : `bloom_list_agg(${file}, ${rate}, 'key=${rule}');`;
   const made = isFilter
     ? `INSERT INTO filters VALUES (${short}, ${file});`
     : `INSERT INTO filters\n  SELECT ${short}, ${readKeys}`;

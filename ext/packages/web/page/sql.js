@@ -3,9 +3,7 @@
 const FIRST_SQL = `-- Each run begins with an empty database.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters
-  SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url')
-    FROM bloom_list('0.0.0.0 evil.example' || char(10) || '||host.example/malware/*')
-   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+  SELECT 'bad', bloom_list_agg('0.0.0.0 evil.example' || char(10) || '||host.example/malware/*');
 
 CREATE TABLE visits(url TEXT);
 INSERT INTO visits VALUES
