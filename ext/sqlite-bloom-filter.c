@@ -3,6 +3,7 @@
  * of the function. */
 #include "sqlite-bloom-filter.h"
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "filter/blocklist.h"
 #include "filter/header.h"
@@ -366,22 +367,19 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
 }
 
 /* Keys that are looked up together: enough for their cache misses to overlap, and their words fit
- * the first-level cache. A build may set it, to 256 at most. */
-#ifndef BLOOM_CHECKED_TOGETHER
-#define BLOOM_CHECKED_TOGETHER 256
-#endif
-static_assert(BLOOM_CHECKED_TOGETHER <= 256, "the number of a key is a byte");
+ * the first-level cache. The number of a key is a byte. */
+enum { CHECKED_TOGETHER = 256 };
 
 enum { NOT_A_KEY = 2 }; /* the answer where a single check returns NO_KEY */
 
-/* At most BLOOM_CHECKED_TOGETHER keys, without a key rule. Returns how many are in, or REFUSED. */
+/* At most CHECKED_TOGETHER keys, without a key rule. Returns how many are in, or REFUSED. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
                              unsigned char *found) {
     /* A hashing may write more words than decide: the next key's go over them. */
-    uint64_t words[BLOOM_CHECKED_TOGETHER * BLOOM_HASH_WORDS_MAXIMUM];
-    uint8_t unknown[BLOOM_CHECKED_TOGETHER]; /* keys that have no words */
-    uint8_t answer[BLOOM_CHECKED_TOGETHER];  /* to each of these */
+    uint64_t words[CHECKED_TOGETHER * BLOOM_HASH_WORDS_MAXIMUM];
+    uint8_t unknown[CHECKED_TOGETHER]; /* keys that have no words */
+    uint8_t answer[CHECKED_TOGETHER];  /* to each of these */
     const size_t width = filter->shape.layout->hash_words;
     const bool plain = filter->plain != NULL;
     uint64_t *to = words;
@@ -426,7 +424,7 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
         return in;
     }
     for (size_t at = 0, now; at < count; at += now) {
-        now = count - at < BLOOM_CHECKED_TOGETHER ? count - at : BLOOM_CHECKED_TOGETHER;
+        now = count - at < CHECKED_TOGETHER ? count - at : CHECKED_TOGETHER;
         const int64_t more = check_stretch(filter, keys + at, now, found + at);
         if (more < 0)
             return more;
@@ -477,14 +475,14 @@ static uint8_t *writable_payload(const struct sqlite_bloom_filter *filter) {
 static int add_many(struct sqlite_bloom_filter *filter, const struct sqlite_bloom_key *keys,
                     size_t count, size_t *added, const struct report *report) {
     const struct bloom_layout *layout = filter->shape.layout;
-    uint64_t words[BLOOM_BUILDER_WORDS + BLOOM_HASH_WORDS_MAXIMUM];
+    uint64_t words[BLOOM_MOST(builder_words) + BLOOM_HASH_WORDS_MAXIMUM];
     const bool plain = is_plain(&filter->shape);
     size_t done = 0;
     int status = may_change(filter, layout->add != NULL, "add keys to a", layout->advice, report);
     while (status == SQLITE_BLOOM_OK && done < count) {
         size_t waiting = 0;
         while (status == SQLITE_BLOOM_OK && done + waiting < count &&
-               (waiting + 1) * layout->hash_words <= BLOOM_BUILDER_WORDS) {
+               (waiting + 1) * layout->hash_words <= bloom_limits.builder_words) {
             status = words_to_add(&filter->shape, &keys[done + waiting], &filter->memory,
                                   words + waiting * layout->hash_words, report, plain);
             waiting += status == SQLITE_BLOOM_OK;

@@ -1,6 +1,7 @@
 /* Only writing drafts, and asking for cache_size at the start of an operation, run SQL. */
 #include "table/span.h"
 
+#include "base/limits.h"
 #include <limits.h>
 #include <string.h>
 
@@ -45,7 +46,8 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
     if (span == NULL)
         return NULL;
     *span = (struct bloom_span){
-        .rows = {.total = &connection->table_bytes, .limit = BLOOM_CACHE_BYTES}, .references = 1};
+        .rows = {.total = &connection->table_bytes, .limit = bloom_limits.cache_bytes},
+        .references = 1};
     if (!bloom_database_open(&span->database, connection, schema, name)) {
         bloom_database_close(&span->database);
         sqlite3_free(span);
@@ -159,7 +161,7 @@ void bloom_span_rest(struct bloom_span *span) {
 static void ask_limit(struct bloom_span *span) {
     struct bloom_row_memory *rows = &span->rows;
     const uint64_t size = bloom_database_cache_bytes(&span->database);
-    rows->limit = size > BLOOM_CACHE_BYTES ? size : BLOOM_CACHE_BYTES;
+    rows->limit = size > bloom_limits.cache_bytes ? size : bloom_limits.cache_bytes;
     rows->is_full = *rows->total >= rows->limit;
     span->has_asked = true;
 }
@@ -241,7 +243,7 @@ int bloom_span_start(struct bloom_span *span) {
     if (owner->names_changed > 0 && !is_writing(span, NULL))
         owner->names_changed = 0;
     int code = span->has_twins ? write_twins(span) : SQLITE_OK;
-    span->is_usable = BLOOM_CACHE_BYTES > 0 && !span->is_memory_file &&
+    span->is_usable = !span->is_memory_file &&
                       (transaction == BLOOM_BEGUN ||
                        (transaction == BLOOM_OUTSIDE && !is_writing(span, span->database.schema)));
     if (!span->is_usable) {

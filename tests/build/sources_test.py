@@ -141,22 +141,6 @@ class House(unittest.TestCase):
             self.assertIn("2031-02-03T00:00:00Z", (packages / "java/pom.xml").read_text())
             self.assertIn("datetime(2031, 2, 3,", (packages / "release.py").read_text())
 
-    def test_every_limit_is_in_the_list_and_on_the_page(self):
-        """A limit has a value behind #ifndef, which the page repeats. Both other builds set it."""
-        limits = {name: value.strip("()") for path in (TOP / "ext").rglob("*.[ch]")
-                  for name, value in re.findall(r"^#ifndef (BLOOM_\w+)\n#define \1 (.+)$",
-                                                path.read_text(), re.MULTILINE)}
-        listed = re.findall(r"^ +(BLOOM_\w+)=(\d+):(\d+)",
-                            (TOP / "tests/limits.mk").read_text(), re.MULTILINE)
-        self.assertEqual(sorted(name for name, *_ in listed), sorted(limits))
-        self.assertGreater(len(limits), 20)
-        units = {"KiB": " << 10", "MiB": " << 20", "Mi": " << 20", None: ""}
-        shown = re.findall(r"`(BLOOM_\w+)` (\d+)(?: ([KM]iB?))?\b",
-                           (TOP / "tests/README.md").read_text())
-        self.assertEqual({name: eval(number + units[unit or None]) for name, number, unit in shown},
-                         {name: eval(re.sub(r"BLOOM_\w+", lambda found: limits[found[0]], value))
-                          for name, value in limits.items()})
-
     def is_of_one_line(self, name, text, number):
         """What the form of a file wants on one line: a row of a table and a link of Markdown; in a
         script the pattern of an error, a case of a foreach, and what a query gives."""

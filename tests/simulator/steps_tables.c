@@ -181,7 +181,7 @@ static uint8_t *unite(struct attempt *attempt, size_t *length) {
             shape->layout->add(shape, payload, words, 1);
             layer->chunks[bloom_layer_chunk_of(&layer->form, block)].exists = true;
         }
-    shape->layout->unite(layer->blocks, payload, bytes);
+    shape->layout->unite(layer->blocks, layer->blocks, payload, bytes);
     *length = header + bytes;
     return filter;
 }

@@ -1,6 +1,8 @@
 /* Files and connections, and what each of them must hold. */
 #include "simulator.h"
 
+#include "../runner/load.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -40,7 +42,7 @@ sqlite3 *open_database(const struct file *file, int flags) {
     int code = sqlite3_open_v2(file->path[0] != '\0' ? file->path : ":memory:", &database,
                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | flags, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_bloom_init(database, NULL, NULL);
+        code = load_bloom(database, NULL);
     expect(code == SQLITE_OK, "%s cannot be opened: %s", file->path, sqlite3_errmsg(database));
     set_durability(database, "main");
     return database;

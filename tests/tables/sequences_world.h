@@ -6,7 +6,7 @@
 #ifndef SEQUENCES_WORLD_H
 #define SEQUENCES_WORLD_H
 
-#include "sqlite-bloom.h"
+#include "../runner/load.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -230,7 +230,7 @@ static sqlite3 *open_connection(const char *path) {
     if (sqlite3_open_v2(path, &database,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
                         NULL) != SQLITE_OK ||
-        sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK ||
+        load_bloom(database, NULL) != SQLITE_OK ||
         sqlite3_create_function(database, "effect", 1, SQLITE_UTF8, NULL, effect, NULL, NULL) !=
             SQLITE_OK)
         fatal(path, database);

@@ -112,12 +112,9 @@ static inline size_t bloom_block_offset(const struct bloom_shape *shape, uint64_
 }
 
 /* When many keys are checked or added, this many blocks are loaded into the cache ahead of the one
- * in use. With fewer, memory is idle; more gain little. A build may set it. The loops prefetch in
- * their own bodies, because GCC takes a function that only prefetches for one without effect and
- * drops the calls. */
-#ifndef BLOOM_BLOCKS_AHEAD
-#define BLOOM_BLOCKS_AHEAD 64
-#endif
+ * in use. With fewer, memory is idle; more gain little. The loops prefetch in their own bodies,
+ * because GCC takes a function that only prefetches for one without effect and drops the calls. */
+enum { BLOOM_BLOCKS_AHEAD = 64 };
 
 /* Returns where the block of a key begins, in bytes. */
 typedef size_t bloom_block_locate(const struct bloom_shape *shape, uint64_t value);
