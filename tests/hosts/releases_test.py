@@ -2,8 +2,9 @@
 """The oldest SQLite that is supported, 3.31.1, and the newest. Skips visibly when the source cannot
 be had. (That older ones are refused: host_test.c.)
 
-Oldest, Newest: the tests of pins, messages and refusals, and every short sequence of statements, with that SQLite compiled in, under the sanitizers, in build/oldest and build/newest. PROGRAMS
-in the environment names others of tests/faults and tests/tables.
+Oldest, Newest: the tests of pins, messages and refusals, and tests/world, with that SQLite compiled
+in, under the sanitizers, in build/oldest and build/newest. PROGRAMS in the environment names other
+programs.
 
 Scripts: the sources compile with the headers of the oldest, and all scripts are run on it, in a
 library that takes the place of the system's for Python's apsw.

@@ -1,8 +1,8 @@
-/* The disk: files in memory behind a VFS of SQLite, so that all that a file system does is known, and
- * is fast.
+/* The disk: files in memory behind a VFS of SQLite, so that all that a file system does is known,
+ * and is fast.
  *
  * Failures. The call of a kind that a countdown reaches fails once, or from then on, as a row of
- * the table FAILURES says.
+ * the table DISK_FAILURE says.
  *
  * Crashes. At the call that a countdown reaches, the disk keeps an image of what a crash at that
  * moment leaves, and the world goes on. disk_crash makes the image the content of the disk. When
