@@ -26,14 +26,14 @@ SELECT layout, length(f) AS "bytes", printf('%.1f', 8.0 * length(f) / count(*)) 
 -- 3. The file. The same list always gives the same bytes, so a client needs to fetch it only when
 -- its checksum changes. Write a new file beside the old one and rename it, so that no client reads
 -- half of it. (Here the file goes into this folder, and is removed below.)
-SELECT writefile('malicious.bloom', f) > 0 AS written FROM filters WHERE layout = 'fuse';
+SELECT writefile('malicious.sbloom', f) > 0 AS written FROM filters WHERE layout = 'fuse';
 
 -- From here on the data is made up. A client asks for three URLs. In /usr/bin is the system's
 -- Python, which can load extensions.
 .print
 .print What the client says
-.shell PATH=/usr/bin:$PATH python3 sql/fuse_client.py malicious.bloom https://sqlite.org/ HTTP://1.1.104.120:80/a/b http://notevil.example/
-.shell rm malicious.bloom
+.shell PATH=/usr/bin:$PATH python3 sql/fuse_client.py malicious.sbloom https://sqlite.org/ HTTP://1.1.104.120:80/a/b http://notevil.example/
+.shell rm malicious.sbloom
 
 -- A client treats what is found as a suspicion: it asks the publisher, who has the exact list, for
 -- the few URLs that are found. A URL that is not found is certainly not on the list.

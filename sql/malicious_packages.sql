@@ -33,7 +33,7 @@ SELECT * FROM malicious;
 -- that OSV had for npm in 2026 take 318 kB.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters SELECT 'npm', bloom_agg(key, NULL, 0.001, 'fuse') FROM malicious;
--- SELECT writefile('malicious_npm.bloom', f) FROM filters WHERE name = 'npm';
+-- SELECT writefile('malicious_npm.sbloom', f) FROM filters WHERE name = 'npm';
 
 -- 3. A project. In a lockfile the name of a package follows the last node_modules/ of its path.
 CREATE TABLE packages AS

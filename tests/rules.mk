@@ -1,6 +1,7 @@
 # How the tests are built and run; included by the Makefile. tests/README.md says what is where.
 #
-#: make test           what must pass, in a minute on two cores; ONLY=WORD: what is named so
+#: make test           what must pass, in a minute on two cores; test, long, exhaustive, packages
+#:                     and clusters take ONLY=WORD: suites whose name or path has that word
 #: make fetch          what make test needs of PyPI and npm, once
 #: make check          the same and what takes longer
 #: make long           what takes longer, as CI runs it
@@ -10,174 +11,111 @@
 #: make bench          measures and draws, into tests/bench/results
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
+#: make build/plain/bloom.so       a build for tests, with limits from the environment;
+#:                     build/sanitized, coverage and counted are others (tests/README.md)
 #
 # They need Python, and the unit tests cmocka. run.py skips what is not installed, and names the
 # package of Debian.
 export ONLY CASE
 
-# Unit tests of the filter library.
-LIBRARY_TESTS = $(patsubst tests/library/%.c,$(BUILD)/tests/%,$(wildcard tests/library/*_test.c))
+# What the builds of tests have besides the product: limits that the environment sets.
+TEST_FLAGS = -DBLOOM_TEST
 
-# With sanitizers where the compiler has them; it is asked once, when the first test is built. The
-# programs share one library, so that a change of a source links that alone.
+# Sanitizers, where the compiler has them; it is asked once, when the first test is built.
 SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 SANITIZE = $(eval SANITIZE := $$(shell echo 'int main(void) { return 0; }' | \
     $(CC) $(SANITIZERS) -x c -o /dev/null - 2>/dev/null && \
     echo '$(SANITIZERS) -fno-omit-frame-pointer'))$(SANITIZE)
-$(eval $(call objects,sanitized,-fPIC $$(SANITIZE)))
-# They find it beside themselves, so that a copy of the tree tests the library of the copy.
-SANITIZED_LIBRARY = $(BUILD)/sanitized/filter.so
-ifeq ($(shell uname -s),Darwin)
-BESIDE = -Wl,-rpath,@loader_path/../sanitized
-NAMED = -Wl,-install_name,@rpath/filter.so
-else
-BESIDE = -Wl,-rpath,'$$ORIGIN/../sanitized'
-NAMED = -Wl,-soname,filter.so
-endif
-$(SANITIZED_LIBRARY): $(call objects_of,sanitized,$(LIBRARY_SOURCES))
-	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) $(NAMED) -o $@ $^ -lm
-TESTED_LIBRARY = $(SANITIZED_LIBRARY) $(BESIDE)
-# The extension with sanitizers. A program that has none must load their library before it.
-SANITIZED_EXTENSION = $(BUILD)/sanitized/$(LIBRARY)
-$(SANITIZED_EXTENSION): $(call objects_of,sanitized,$(SOURCES))
-	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
-$(LIBRARY_TESTS): | $(SANITIZED_LIBRARY)
-# CASE=NAME chooses one test of a program; * and ? in it stand for others.
-CASE_OBJECT = $(BUILD)/tests/case.o
-$(CASE_OBJECT): tests/runner/case.c
-	@mkdir -p $(@D)
-	$(COMPILE) -c -o $@ $<
 
-$(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules.mk
-	$(COMPILE) $(SANITIZE) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(CASE_OBJECT) \
-	    $(TESTED_LIBRARY) -lcmocka -lm
-
-# SQLite and the extension in one program, so that the program may replace SQLite's allocator and
-# file system.
-#
-#     make SQLITE=folder BUILD=build/other build/other/tests/message_test
-#
-# takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
-# system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
-LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/simulator $(BUILD)/tests/cost_test $(BUILD)/tests/sequences_test \
-    $(BUILD)/tests/threads_test
-LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
-$(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
-# The folders that know no SQLite are built as for the unit tests.
-NO_SQLITE = $(LIBRARY_FOLDERS:%=ext/%/%)
-LINKED_OBJECTS = $(call objects_of,linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
-    $(call objects_of,$(if $(LINKED_SANITIZERS),sanitized,linked),$(filter $(NO_SQLITE),$(SOURCES)))
-LINKED_FLAGS = $(LINKED_SANITIZERS)
-# Calls the test in each basic block of ext/, which counts them.
-$(eval $(call objects,counted,-DSQLITE_CORE -fsanitize-coverage=trace-pc))
-$(BUILD)/tests/cost_test: LINKED_OBJECTS = $(call objects_of,counted,$(SOURCES))
-$(BUILD)/tests/cost_test: $(call objects_of,counted,$(SOURCES))
-$(LINKED_TESTS): $(LINKED_OBJECTS) tests/rules.mk
+# The SQLite of programs: the system's, or with SQLITE=folder the one whose amalgamation (sqlite3.c,
+# sqlite3.h) is there. Each needs a BUILD of its own.
 ifdef SQLITE
-LINKED_SQLITE = $(BUILD)/sqlite3.o -ldl
+TESTED_SQLITE = $(BUILD)/sqlite3.o -ldl
 CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
-$(LINKED_TESTS): $(BUILD)/sqlite3.o
 $(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D)
-	$(CC) $(if $(LINKED_SANITIZERS),-O0 -fsanitize=address,-O2) -g -w \
-	    -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 -DSQLITE_ENABLE_COLUMN_METADATA \
-	    -c -o $@ $<
+	$(CC) -O0 -fsanitize=address -O2 -g -w -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
+	    -DSQLITE_ENABLE_COLUMN_METADATA -c -o $@ $<
 else
-LINKED_SQLITE = -lsqlite3
+TESTED_SQLITE = -lsqlite3
 endif
-LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
-CMOCKA = $(CASE_OBJECT) -lcmocka
+# Programs find the library beside their folder, so that a copy of the tree tests that of the copy.
+ifeq ($(shell uname -s),Darwin)
+BESIDE = -Wl,-rpath,@loader_path/..
+NAMED = -Wl,-install_name,@rpath/$(LIBRARY)
+else
+BESIDE = -Wl,-rpath,'$$ORIGIN/..'
+NAMED = -Wl,-soname,$(LIBRARY),-Bsymbolic
+endif
 # These count by themselves, and so run where cmocka is not installed.
-$(foreach name,memory refusal,$(BUILD)/tests/$(name)_test): CMOCKA =
-$(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/faults/*.h)
-	$(LINK) -o $@ $(filter tests/%.c,$^) $(CMOCKA) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
-	    -lpthread -lm
-COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
-SIMULATOR = $(wildcard tests/simulator/*.[ch])
-SEQUENCES = $(wildcard tests/tables/sequences_*.[ch])
-$(BUILD)/tests/simulator: $(SIMULATOR)
-$(BUILD)/tests/sequences_test: $(SEQUENCES)
-$(BUILD)/tests/simulator $(BUILD)/tests/sequences_test:
-	@mkdir -p $(@D)
-	$(LINK) -DSIMULATOR_COMMIT='"$(COMMIT)"' -o $@ $(filter tests/%.c,$^) \
-	    $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
+WITHOUT_CMOCKA = memory_test refusal_test threads_test world
+cmocka = $(if $(filter $(WITHOUT_CMOCKA),$(1)),,-lcmocka)
+# -fPIC: without it a program would have copies of the library's tables, at other addresses.
+PROGRAM_FLAGS = -fPIC -D_XOPEN_SOURCE=700 -DSQLITE_CORE
 
-# For make coverage; tests/threads/run.sh builds it with ThreadSanitizer.
-$(BUILD)/tests/threads_test: tests/threads/threads_test.c \
-    $(call objects_of,sanitized,ext/sqlite-bloom-filter.c)
-	$(LINK) -o $@ $(filter %.c %.o,$^) $(filter -%,$(LINKED_SQLITE)) -lpthread -lm
-
-$(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
-	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
-
-# $(call limited,NAME,FLAGS): the extension, the unit tests, the simulator and the sequences with
-# other limits, in build/NAME. Files that know no SQLite are the same objects in all of them.
-include tests/limits.mk
-define limited
-$(call objects,$(1),-fPIC -fvisibility=hidden $(2))
-$(call objects,$(1)_linked,-DSQLITE_CORE $(2))
-$(call objects_of,$(1),$(SOURCES) $(LIBRARY_SOURCES)) $(call objects_of,$(1)_linked,$(SOURCES)): \
-    tests/limits.mk
-$(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(SOURCES))
-	$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) $$(SHARED) -o $$@ $$^ -lm
-$(LIBRARY_TESTS:$(BUILD)/%=$(BUILD)/$(1)/%): $(BUILD)/$(1)/tests/%: tests/library/%.c \
-    $(CASE_OBJECT) $(call objects_of,$(1),$(LIBRARY_SOURCES)) tests/rules.mk
+# $(call test_build,NAME,FLAGS): the extension and the filter library in build/NAME/bloom.so, all of
+# whose names can be used, and the programs that are linked with it, in build/NAME/tests. A program
+# is a file, or all files of a folder.
+define test_build
+$(call objects,$(1),-fPIC $(TEST_FLAGS) $(2))
+$(BUILD)/$(1)/limits.o: tests/runner/limits.c ext/base/limits.h
 	@mkdir -p $$(@D)
-	$$(COMPILE) $(2) $$(LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c %.o,$$^) \
-	    -lcmocka -lm
-$(BUILD)/$(1)/tests/simulator: $(SIMULATOR)
-$(BUILD)/$(1)/tests/sequences_test: $(SEQUENCES)
-$(BUILD)/$(1)/tests/simulator $(BUILD)/$(1)/tests/sequences_test: tests/rules.mk \
-    $(call objects_of,$(1)_linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
-    $(call objects_of,$(1),$(filter $(NO_SQLITE),$(SOURCES))) $(filter %.o,$(LINKED_SQLITE))
-	@mkdir -p $$(@D)
-	$$(LINK) $(2) -DSIMULATOR_COMMIT='"$$(COMMIT)"' -o $$@ $$(filter %.c %.o,$$^) \
-	    $$(filter -%,$$(LINKED_SQLITE)) -lpthread -lm
+	$$(call say,CC,$$<)$$(COMPILE) -fPIC $(TEST_FLAGS) $(2) -c -o $$@ $$<
+$(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(sort $(SOURCES) $(LIBRARY_SOURCES))) \
+    $(BUILD)/$(1)/limits.o
+	$$(call say,LINK,$$@)$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) $$(SHARED) $$(NAMED) -o $$@ $$^ -lm
+$(foreach folder,library faults tables threads,$(call test_programs,$(1),$(2),\
+    %_test: tests/$(folder)/%_test.c $(wildcard tests/$(folder)/*.h)))
+$(call test_programs,$(1),$(2),world: $(wildcard tests/world/*.[ch]))
 endef
-SMALL = $(BUILD)/small
-$(eval $(call limited,small,$(call limits_of,1)))
-$(SMALL)/tests/%: LINKED_FLAGS =
-# The limits that users get, without sanitizers.
-FAST = $(BUILD)/fast
-$(eval $(call limited,fast,))
-$(FAST)/tests/%: LINKED_FLAGS =
-# Those of `make long` have sanitizers.
-SMALL_SANITIZED = $(BUILD)/small_sanitized
-ODD = $(BUILD)/odd
-$(eval $(call limited,small_sanitized,$(call limits_of,1) $$(SANITIZE)))
-$(eval $(call limited,odd,$(call limits_of,2) $$(SANITIZE)))
+define test_programs
+
+$(BUILD)/$(1)/tests/$(strip $(3)) tests/rules.mk $(filter %.o,$(TESTED_SQLITE)) \
+    $(BUILD)/$(1)/$(LIBRARY)
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$@)$$(COMPILE) $(TEST_FLAGS) $(2) $$(PROGRAM_FLAGS) $$(LDFLAGS) -MMD -MP \
+	    -MF $$@.d -o $$@ $$(filter tests/%.c,$$^) $(BUILD)/$(1)/$(LIBRARY) $$(BESIDE) \
+	    $$(call cmocka,$$(@F)) $$(TESTED_SQLITE) -lpthread -lm
+endef
+# The builds of tests. README.md says what runs on which.
+PLAIN = $(BUILD)/plain
+SANITIZED = $(BUILD)/sanitized
+$(eval $(call test_build,plain,))
+$(eval $(call test_build,sanitized,$$(SANITIZE)))
+$(eval $(call test_build,coverage,--coverage -fprofile-update=atomic -O0))
+# Calls cost_test in each basic block of ext/.
+$(eval $(call test_build,counted,-fsanitize-coverage=trace-pc))
+UNIT_TESTS = $(patsubst tests/library/%.c,%,$(wildcard tests/library/*_test.c))
+
 # Python's own blocks are not freed when it ends.
-under_sanitizers = ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 \
-    LD_PRELOAD=$$(ldd $(1) | awk "/libasan/ {print \$$3}")
-# $(call limited_suites,NAME,FOLDER,BEFORE): what runs on such a build. These tests reach no limit.
-REACH_NO_LIMIT = %/growth_test %/number_test %/portable_test %/sizing_test
-limited_suites = \
-    $(foreach program,$(notdir $(filter-out $(REACH_NO_LIMIT),$(LIBRARY_TESTS))), \
-        '$(program) with $(1) limits=$(2)/tests/$(program)') \
-    'scripts with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 \
-        $(PYTHON) tests/runner/sqllogictest.py --load $(2)/$(LIBRARY) tests/sql' \
-    'filter tables with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 \
-        EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/tables/table_test.py' \
-    'plans with $(1) limits=[$(2)/$(LIBRARY)] $(3) CACHE_SIZE=2 SEED=5 \
-        EXTENSION=$(2)/$(LIBRARY) $(PYTHON) tests/random/plans_test.py' \
-    'sequences with $(1) limits=CACHE_SIZE=2 STATEMENTS=2 RARE=1 SORTS=plain \
-        KINDS="memory memdb wal" $(2)/tests/sequences_test' \
-    'simulator with $(1) limits=SEED=500 STEPS=30000 $(2)/tests/simulator'
+UNDER_SANITIZERS = \
+    ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:detect_odr_violation=0 \
+    LD_PRELOAD=$$(ldd $(SANITIZED)/$(LIBRARY) | awk "/libasan/ {print \$$3}")
+# $(call limited_suites,LIMITS,NAME,BUILD,BEFORE): what runs with other limits.
+limited_suites = $(foreach program,fuse interface key_set list url, \
+        '$(program)_test with $(2) limits=BLOOM_LIMITS=$(1) $(3)/tests/$(program)_test') \
+    'scripts with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 \
+        $(PYTHON) tests/runner/sqllogictest.py --load $(3)/$(LIBRARY) tests/sql' \
+    'filter tables with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 \
+        EXTENSION=$(3)/$(LIBRARY) $(PYTHON) tests/tables/table_test.py' \
+    'plans with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 SEED=5 \
+        EXTENSION=$(3)/$(LIBRARY) $(PYTHON) tests/random/plans_test.py' \
+    'world with $(2) limits=BLOOM_LIMITS=$(1) CACHE_SIZE=2 RARE=1 SORTS=plain \
+        KINDS="memory memdb wal" $(3)/tests/world' \
+    'random world with $(2) limits=BLOOM_LIMITS=$(1) SEED=500 ROUNDS=500 $(3)/tests/world random'
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side. The closer
 # a suite is to the cause of a failure, the earlier it runs: unit tests, scripts, what is held
-# against an oracle, pages, faults, the simulator.
-unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
+# against an oracle, pages, faults, filter tables in every world.
 NEWEST_PYTHON = PYTHON=$(PYTHON) sh tests/runner/newest.sh
 NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
-    $(call unit_suites,$(LIBRARY_TESTS)) \
-    'pins=$(BUILD)/tests/pins_test' \
-    'messages=$(BUILD)/tests/message_test' \
-    'callbacks=$(BUILD)/tests/callbacks_test' \
+    $(foreach program,$(UNIT_TESTS),'$(program)=$(SANITIZED)/tests/$(program)') \
+    'pins=$(SANITIZED)/tests/pins_test' \
+    'messages=$(SANITIZED)/tests/message_test' \
+    'callbacks=$(SANITIZED)/tests/callbacks_test' \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
-    $(call limited_suites,small,$(SMALL)) \
+    $(call limited_suites,smallest,small,$(PLAIN)) \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Parsers Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
@@ -188,8 +126,8 @@ TEST_SUITES = \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
     'tables of fields=$(PYTHON) tests/random/fields_test.py' \
-    'plain URLs=[all $(SMALL)/$(LIBRARY)] $(PYTHON) tests/random/plain_test.py \
-        $(abspath $(SMALL)/$(LIBRARY))' \
+    'plain URLs=[all $(PLAIN)/$(LIBRARY)] BLOOM_LIMITS=url_plain=0 \
+        $(PYTHON) tests/random/plain_test.py $(abspath $(PLAIN)/$(LIBRARY))' \
     'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
     'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
@@ -198,14 +136,21 @@ TEST_SUITES = \
     'own visits=$(PYTHON) tests/documentation/visits_test.py Own' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
-    'sequences=STATEMENTS=2 RARE=1 SORTS=plain $(FAST)/tests/sequences_test' \
-    'sequences amid a query=STATEMENTS=2 RARE=1 SORTS=plain STARTS=open KINDS="memory wal" \
-        $(FAST)/tests/sequences_test' \
-    'sequences under sanitizers=STATEMENTS=1 $(BUILD)/tests/sequences_test' \
-    'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
-    'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
-    'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
-    'passes=$(BUILD)/tests/passes_test' \
+    'world=RARE=1 SORTS=plain KINDS="memory memdb wal shared" $(PLAIN)/tests/world' \
+    'world, other kinds=RARE=0 SORTS=plain KINDS="journal deserialized temp attached utf16" \
+        $(PLAIN)/tests/world' \
+    'world, other sorts=RARE=0 SORTS="counting aged salted" KINDS="memory memdb wal" \
+        $(PLAIN)/tests/world' \
+    'world, other starts=RARE=1 SORTS=plain STARTS="open two twins" KINDS=wal \
+        $(PLAIN)/tests/world' \
+    'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
+        $(PLAIN)/tests/world' \
+    'world under sanitizers=STATEMENTS=1 KINDS="journal memdb" $(SANITIZED)/tests/world' \
+    'random world=SEED=500 ROUNDS=500 $(PLAIN)/tests/world random' \
+    'random world under sanitizers=ROUNDS=200 $(SANITIZED)/tests/world random' \
+    'refusals by place=PLACES=1 $(SANITIZED)/tests/refusal_test' \
+    'memory failures by place=PLACES=1 $(SANITIZED)/tests/memory_test' \
+    'passes=$(SANITIZED)/tests/passes_test' \
     'the class Filter of Node.js=[all] if command -v node >/dev/null; \
         then node tests/packages/npm_filter.cjs; \
         else echo "skipped: node is not installed"; echo "0 passed, 0 failed, 1 skipped"; fi' \
@@ -215,13 +160,12 @@ TEST_SUITES = \
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
 # those at the top.
-SMALL_SANITIZED_SUITES = $(call limited_suites,small sanitized,$(SMALL_SANITIZED),$(call \
-    under_sanitizers,$(SMALL_SANITIZED)/$(LIBRARY)))
+SMALL_SANITIZED_SUITES = \
+    $(call limited_suites,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS))
 LONG_SUITES = \
-    'scripts under sanitizers=[$(SANITIZED_EXTENSION)] \
-        $(call under_sanitizers,$(SANITIZED_EXTENSION)) $(PYTHON) tests/runner/sqllogictest.py \
-        --load $(SANITIZED_EXTENSION) tests/sql' \
-    $(call limited_suites,odd,$(ODD),$(call under_sanitizers,$(ODD)/$(LIBRARY))) \
+    'scripts under sanitizers=[$(SANITIZED)/$(LIBRARY)] $(UNDER_SANITIZERS) \
+        $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED)/$(LIBRARY) tests/sql' \
+    $(call limited_suites,odd,odd,$(SANITIZED),$(UNDER_SANITIZERS)) \
     $(SMALL_SANITIZED_SUITES) \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
     'faults on the oldest SQLite=PLACES=1 $(PYTHON) tests/hosts/releases_test.py Oldest' \
@@ -229,17 +173,21 @@ LONG_SUITES = \
     'lists and resolvers=$(PYTHON) tests/exchange/lists_test.py' \
     'lists and engines that block=$(PYTHON) tests/exchange/engines_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Scripts' \
-    'the program around it=$(BUILD)/tests/host_test' \
+    'the program around it=$(SANITIZED)/tests/host_test' \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
-    'sequences of three=STATEMENTS=3 RARE=0 SORTS=plain $(FAST)/tests/sequences_test' \
-    'sequences of three, one rare=STATEMENTS=3 RARE=1 SORTS=plain KINDS="memory memdb wal" \
-        $(FAST)/tests/sequences_test' \
-    'simulator=SEED=1000 STEPS=30000 $(BUILD)/tests/simulator' \
-    'costs=$(BUILD)/tests/cost_test' \
+    'world of three statements=STATEMENTS=3 RARE=0 SORTS=plain $(PLAIN)/tests/world' \
+    'world of three statements, one rare=STATEMENTS=3 RARE=1 SORTS=plain \
+        KINDS="memory memdb wal" $(PLAIN)/tests/world' \
+    'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
+        KINDS="journal wal attached" $(PLAIN)/tests/world' \
+    'random world, more=SEED=10000 ROUNDS=20000 $(PLAIN)/tests/world random' \
+    'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
+        $(SANITIZED)/tests/world random' \
+    'costs=$(BUILD)/counted/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'visits of real browsers=$(PYTHON) tests/documentation/visits_test.py Browsers' \
@@ -251,31 +199,25 @@ LONG_SUITES = \
 
 # What goes through every case: make check runs it, CI does not.
 EXHAUSTIVE_SUITES = \
-    'memory failures=$(BUILD)/tests/memory_test' \
-    'refusals=$(BUILD)/tests/refusal_test' \
-    'sequences of three, all=STATEMENTS=3 $(FAST)/tests/sequences_test' \
-    'sequences of four=STATEMENTS=4 RARE=0 $(FAST)/tests/sequences_test' \
-    'sequences of five=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
-        $(FAST)/tests/sequences_test' \
-    'costs on the oldest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'costs on the newest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'memory failures=$(SANITIZED)/tests/memory_test' \
+    'refusals=$(SANITIZED)/tests/refusal_test' \
+    'world of three statements, all=STATEMENTS=3 $(PLAIN)/tests/world' \
+    'world of four statements=STATEMENTS=4 RARE=0 $(PLAIN)/tests/world' \
+    'world of five statements=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
+        $(PLAIN)/tests/world' \
+    'costs on the oldest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'costs on the newest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Newest' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \
     'fuzzing=sh tests/fuzz/run.sh' \
     '40,000 plans=SEED=4 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
     '300,000 spellings of URLs=SEED=2 COUNT=300000 $(PYTHON) tests/documentation/urls_test.py'
 
-# With ONLY all that there is: those of make long, packages, hosts and clusters, too. Not the
-# exhaustive ones, of which make exhaustive ONLY=WORD chooses.
-SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
-OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
-    'hosts in their languages=[binaries wheel npm drivers] $(PYTHON) tests/hosts/hosts.py'
-
 RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
 test:
 	@command -v $(PYTHON) >/dev/null || \
 	    { echo 'make test needs python3: apt-get install python3' >&2; exit 1; }
-	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES) $(if $(ONLY),$(OTHER_SUITES))
+	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES)
 
 fetch:
 	@PYTHON=$(PYTHON) sh tests/fetch.sh

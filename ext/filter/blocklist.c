@@ -3,6 +3,7 @@
  * depend on nothing but the entries. */
 #include "filter/blocklist.h"
 
+#include "base/limits.h"
 #include "filter/key.h"
 #include "filter/options.h"
 
@@ -127,7 +128,7 @@ enum bloom_built bloom_blocklist_add(struct bloom_blocklist *blocklist, const ui
         return BLOOM_BUILD_REFUSED;
     }
     while ((step = bloom_list_next(list, &entry)) != BLOOM_LIST_END) {
-        if (step == BLOOM_LIST_PAUSE || list->at - asked > BLOOM_LIST_STRETCH) {
+        if (step == BLOOM_LIST_PAUSE || list->at - asked > bloom_limits.list_stretch) {
             asked = list->at;
             if (interrupted != NULL && interrupted(argument))
                 return BLOOM_BUILD_INTERRUPTED;

@@ -3,6 +3,7 @@
  * is sized and filled when all have come. */
 #include "filter/builder.h"
 
+#include "base/limits.h"
 #include "filter/header.h"
 
 uint8_t *bloom_filter_new(const struct bloom_shape *shape, const struct bloom_memory *memory) {
@@ -100,7 +101,7 @@ enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t
     builder->has_key = true;
     for (unsigned i = 0; i < builder->shape.layout->hash_words; i++)
         builder->batch[builder->waiting++] = words[i];
-    if (builder->waiting == BLOOM_BUILDER_WORDS)
+    if (builder->waiting == bloom_limits.builder_words)
         set_bits(builder);
     return BLOOM_BUILT;
 }

@@ -3,16 +3,12 @@
 #ifndef BLOOM_FILTER_BUILDER_H
 #define BLOOM_FILTER_BUILDER_H
 
+#include "base/limits.h"
 #include "filter/key_set.h"
 
 #include <assert.h>
 
-/* This many words of keys wait until their bits are set together, so that cache misses overlap. A
- * build may set it, to a multiple of BLOOM_HASH_WORDS_MAXIMUM. */
-#ifndef BLOOM_BUILDER_WORDS
-#define BLOOM_BUILDER_WORDS 64
-#endif
-static_assert(BLOOM_BUILDER_WORDS % BLOOM_HASH_WORDS_MAXIMUM == 0, "a batch of whole keys");
+static_assert(BLOOM_MOST(builder_words) % BLOOM_HASH_WORDS_MAXIMUM == 0, "a batch of whole keys");
 
 /* A set of numbers, which grows as keys come. Its bytes are the builder's `filter`. */
 struct bloom_growing {
@@ -27,7 +23,7 @@ struct bloom_builder {
     uint64_t needed;          /* size that it would have, after BLOOM_BUILD_TOO_LONG */
     bool has_key;             /* a key was added since it began, or since it was finished */
     unsigned waiting;         /* words in batch */
-    uint64_t batch[BLOOM_BUILDER_WORDS];
+    uint64_t batch[BLOOM_MOST(builder_words)];
     struct bloom_key_set keys; /* the builder uses its memory functions, too */
     struct bloom_growing growing;
 };

@@ -5,6 +5,7 @@
 #ifndef BLOOM_FILTER_KEY_H
 #define BLOOM_FILTER_KEY_H
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "filter/header.h"
 #include "hash/murmur3.h"
@@ -70,20 +71,17 @@ static inline enum bloom_key_kind bloom_real_key(const struct bloom_shape *shape
                : BLOOM_KEY_FOREIGN;
 }
 
-/* A buffer for the keys of a text by a key rule. Short texts, such as URLs of at most 432 bytes,
- * need no allocation: those whose keys need no more than these bytes, which a build may set. bytes
- * is NULL when there is no memory. */
-#ifndef BLOOM_KEY_ROOM_INSIDE
-#define BLOOM_KEY_ROOM_INSIDE 2048
-#endif
+/* A buffer for the keys of a text by a key rule. Short texts need no allocation. bytes is NULL when
+ * there is no memory. */
 struct bloom_key_room {
     uint8_t *bytes;
-    uint8_t inside[BLOOM_KEY_ROOM_INSIDE];
+    uint8_t inside[BLOOM_MOST(key_room_inside)];
 };
 
 static inline bool bloom_key_room_take(struct bloom_key_room *room, uint64_t size,
                                        const struct bloom_memory *memory) {
-    room->bytes = size <= sizeof room->inside ? room->inside : bloom_allocate(memory, size);
+    room->bytes =
+        size <= bloom_limits.key_room_inside ? room->inside : bloom_allocate(memory, size);
     return room->bytes != NULL;
 }
 

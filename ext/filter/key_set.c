@@ -3,55 +3,19 @@
  * second copy. */
 #include "filter/key_set.h"
 
+#include "base/limits.h"
 #include "base/portable.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Limits, which a build may set. A set of more keys than that is partitioned. With fewer, one
- * partition with its table (64 KiB) is in cache anyway. While there are fewer distinct keys, the
- * set holds about that many at most. */
-#ifndef BLOOM_KEY_SET_UNPARTITIONED
-#define BLOOM_KEY_SET_UNPARTITIONED 4096
-#endif
-/* That many upper bits of its first word choose the partition of a key. */
-#ifndef BLOOM_KEY_SET_PARTITION_BITS
-#define BLOOM_KEY_SET_PARTITION_BITS 9
-#endif
-/* A chunk has room for an eighth of what its partition holds, so that an eighth is wasted at most;
- * from 256 bytes, which serve small groups, to 4 KiB. */
-#ifndef BLOOM_KEY_CHUNK_SHARE
-#define BLOOM_KEY_CHUNK_SHARE 8
-#endif
-#ifndef BLOOM_KEY_CHUNK_WORDS_FEWEST
-#define BLOOM_KEY_CHUNK_WORDS_FEWEST 32
-#endif
-#ifndef BLOOM_KEY_CHUNK_WORDS_MOST
-#define BLOOM_KEY_CHUNK_WORDS_MOST 510
-#endif
-/* A partition is searched for duplicates whenever it has grown to this factor times its size after
- * the last search. So repeated keys cost at most this factor in memory, and distinct ones a third
- * more time. */
-#ifndef BLOOM_SETTLE_FACTOR
-#define BLOOM_SETTLE_FACTOR 4
-#endif
-/* Keys handled between two calls of interrupted: about 1 ms. */
-#ifndef BLOOM_KEYS_BETWEEN_QUESTIONS
-#define BLOOM_KEYS_BETWEEN_QUESTIONS 30000
-#endif
-/* Duplicates are found in a table on the stack if that many words are enough. A power of two. */
-#ifndef BLOOM_STACK_SLOTS
-#define BLOOM_STACK_SLOTS 256
-#endif
-
-enum { PARTITIONS = 1 << BLOOM_KEY_SET_PARTITION_BITS };
-
-static_assert(BLOOM_KEY_SET_UNPARTITIONED >= 1 && BLOOM_KEY_SET_PARTITION_BITS >= 1 &&
-                  BLOOM_KEY_CHUNK_WORDS_FEWEST >= BLOOM_HASH_WORDS_MAXIMUM &&
-                  BLOOM_KEY_CHUNK_WORDS_MOST >= BLOOM_KEY_CHUNK_WORDS_FEWEST &&
-                  BLOOM_SETTLE_FACTOR >= 2 && BLOOM_STACK_SLOTS >= 16 &&
-                  (BLOOM_STACK_SLOTS & (BLOOM_STACK_SLOTS - 1)) == 0,
+static_assert(BLOOM_MOST(key_chunk_words_fewest) >= BLOOM_HASH_WORDS_MAXIMUM &&
+                  (BLOOM_MOST(stack_slots) & (BLOOM_MOST(stack_slots) - 1)) == 0,
               "the limits of a key set");
+
+static unsigned partitions_most(void) {
+    return 1U << bloom_limits.key_set_partition_bits;
+}
 
 struct bloom_key_chunk {
     struct bloom_key_chunk *next;
@@ -65,11 +29,12 @@ static bool append(struct bloom_key_set *set, struct bloom_key_partition *partit
     unsigned width = set->layout->hash_words;
     struct bloom_key_chunk *chunk = partition->last;
     if (chunk == NULL || chunk->words + width > chunk->room) {
-        uint32_t room = BLOOM_KEY_CHUNK_WORDS_MOST;
-        if (partition->keys < BLOOM_KEY_CHUNK_WORDS_MOST * BLOOM_KEY_CHUNK_SHARE / width)
-            room = (uint32_t)partition->keys * width / BLOOM_KEY_CHUNK_SHARE;
-        if (room < BLOOM_KEY_CHUNK_WORDS_FEWEST)
-            room = BLOOM_KEY_CHUNK_WORDS_FEWEST;
+        uint32_t room = bloom_limits.key_chunk_words_most;
+        if (partition->keys <
+            bloom_limits.key_chunk_words_most * bloom_limits.key_chunk_share / width)
+            room = (uint32_t)partition->keys * width / bloom_limits.key_chunk_share;
+        if (room < bloom_limits.key_chunk_words_fewest)
+            room = bloom_limits.key_chunk_words_fewest;
         chunk = bloom_allocate(set->memory, sizeof *chunk + room * sizeof *chunk->values);
         if (chunk == NULL)
             return false;
@@ -194,15 +159,15 @@ static inline void drop_copies(struct bloom_key_partition *partition, struct key
 static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partition) {
     bool repeats = set->layout->repeats;
     unsigned width = repeats ? 2 : set->layout->hash_words; /* of a slot */
-    uint64_t on_stack[BLOOM_STACK_SLOTS];
+    uint64_t on_stack[BLOOM_MOST(stack_slots)];
     uint64_t *table = on_stack;
-    uint64_t slots = BLOOM_STACK_SLOTS / 8; /* small groups: clear no more than needed */
+    uint64_t slots = bloom_limits.stack_slots / 8; /* small groups: clear no more than needed */
 
     if (partition->keys == 0)
         return true;
     while (slots < partition->keys + partition->keys / 2)
         slots *= 2;
-    if (slots * width > BLOOM_STACK_SLOTS) {
+    if (slots * width > bloom_limits.stack_slots) {
         if (slots > set->table_slots) {
             uint64_t *larger = bloom_allocate(set->memory, slots * width * sizeof *larger);
             if (larger == NULL)
@@ -226,31 +191,31 @@ static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partit
     set->steps += ordered.steps;
     release_chunks(set, partition->last->next);
     partition->last->next = NULL;
-    partition->settle_at = partition->keys * BLOOM_SETTLE_FACTOR;
+    partition->settle_at = partition->keys * bloom_limits.settle_factor;
     return true;
 }
 
 static inline struct bloom_key_partition *partition_of(struct bloom_key_set *set, uint64_t word) {
-    return &set->partitions[word >> (64 - BLOOM_KEY_SET_PARTITION_BITS)];
+    return &set->partitions[word >> (64 - bloom_limits.key_set_partition_bits)];
 }
 
 /* Distributes the keys of the first partition over many. */
 static bool key_set_split(struct bloom_key_set *set) {
     unsigned width = set->layout->hash_words;
     struct bloom_key_partition all = set->one;
-    set->partitions = bloom_allocate(set->memory, PARTITIONS * sizeof *set->partitions);
+    set->partitions = bloom_allocate(set->memory, partitions_most() * sizeof *set->partitions);
     if (set->partitions == NULL)
         return false;
-    memset(set->partitions, 0, PARTITIONS * sizeof *set->partitions);
+    memset(set->partitions, 0, partitions_most() * sizeof *set->partitions);
     set->one = (struct bloom_key_partition){0};
-    for (unsigned i = 0; i < PARTITIONS; i++)
+    for (unsigned i = 0; i < partitions_most(); i++)
         set->partitions[i].settle_at =
-            BLOOM_KEY_SET_UNPARTITIONED / PARTITIONS * BLOOM_SETTLE_FACTOR;
+            bloom_limits.key_set_unpartitioned / partitions_most() * bloom_limits.settle_factor;
     for (struct bloom_key_chunk *chunk = all.first; chunk != NULL; chunk = chunk->next)
         for (uint32_t i = 0; i < chunk->words; i += width)
             if (!append(set, partition_of(set, chunk->values[i]), chunk->values + i)) {
                 /* Go back to one partition, because no key may be lost. */
-                for (unsigned j = 0; j < PARTITIONS; j++)
+                for (unsigned j = 0; j < partitions_most(); j++)
                     release_chunks(set, set->partitions[j].first);
                 bloom_release(set->memory, set->partitions);
                 set->partitions = NULL;
@@ -262,10 +227,10 @@ static bool key_set_split(struct bloom_key_set *set) {
 }
 
 bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words) {
-    if (set->partitions == NULL && set->one.keys == BLOOM_KEY_SET_UNPARTITIONED) {
+    if (set->partitions == NULL && set->one.keys == bloom_limits.key_set_unpartitioned) {
         if (!settle(set, &set->one))
             return false;
-        if (set->one.keys > BLOOM_KEY_SET_UNPARTITIONED / 2 && !key_set_split(set))
+        if (set->one.keys > bloom_limits.key_set_unpartitioned / 2 && !key_set_split(set))
             return false;
     }
     if (set->partitions == NULL)
@@ -277,13 +242,13 @@ bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words) {
 }
 
 static size_t partition_count(const struct bloom_key_set *set) {
-    return set->partitions ? PARTITIONS : 1;
+    return set->partitions ? partitions_most() : 1;
 }
 
 bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
                                uint64_t *since_poll) {
     *since_poll += keys_handled;
-    if (*since_poll < BLOOM_KEYS_BETWEEN_QUESTIONS || set->interrupted == NULL)
+    if (*since_poll < bloom_limits.keys_between_questions || set->interrupted == NULL)
         return false;
     *since_poll = 0;
     return set->interrupted(set->argument);
@@ -343,7 +308,7 @@ void bloom_key_set_clear(struct bloom_key_set *set) {
     release_chunks(set, set->one.first);
     set->one = (struct bloom_key_partition){0};
     if (set->partitions != NULL)
-        for (unsigned i = 0; i < PARTITIONS; i++)
+        for (unsigned i = 0; i < partitions_most(); i++)
             release_chunks(set, set->partitions[i].first);
     bloom_release(set->memory, set->partitions);
     bloom_release(set->memory, set->table);

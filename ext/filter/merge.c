@@ -2,6 +2,7 @@
  * two keeps its memory, or is halved first, so that no third filter is needed. */
 #include "filter/merge.h"
 
+#include "base/limits.h"
 #include "filter/header.h"
 
 bloom_payload_merge *bloom_merge_function(enum bloom_merge_kind kind,
@@ -27,7 +28,7 @@ static bool combine(const struct bloom_merge *merge, const struct bloom_shape *i
     into += bloom_header_bytes(into_shape);
     from += bloom_header_bytes(from_shape);
     for (uint64_t at = 0, now; at < bytes; at += now) {
-        now = bytes - at < BLOOM_MERGE_STRETCH ? bytes - at : BLOOM_MERGE_STRETCH;
+        now = bytes - at < bloom_limits.merge_stretch ? bytes - at : bloom_limits.merge_stretch;
         bloom_merge_function(merge->kind, layout)(into + at, into + at, from + at, (size_t)now);
         if (!proceed(merge, now))
             return false;

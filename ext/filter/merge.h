@@ -6,6 +6,7 @@
 #ifndef BLOOM_FILTER_MERGE_H
 #define BLOOM_FILTER_MERGE_H
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "filter/layout.h"
 
@@ -17,20 +18,17 @@ enum bloom_merge_kind { BLOOM_UNION, BLOOM_INTERSECTION };
 struct bloom_merge {
     enum bloom_merge_kind kind;
     const struct bloom_memory *memory;
-    /* Called with the bytes that were processed since the last call: at most BLOOM_MERGE_STRETCH
-     * while filters are combined, a complete filter after it was copied or halved. Returning true
-     * ends the merge. May be NULL. */
+    /* Called with the bytes that were processed since the last call: a stretch while filters are
+     * combined, a complete filter after it was copied or halved. Returning true ends the merge. May
+     * be NULL. */
     bool (*interrupted)(void *argument, uint64_t bytes);
     void *argument;
     struct bloom_shape shape;
     uint8_t *filter; /* header and payload, from memory; NULL before the first */
 };
 
-/* A multiple of the block of every layout, which a build may set. */
-#ifndef BLOOM_MERGE_STRETCH
-#define BLOOM_MERGE_STRETCH (4 << 20)
-#endif
-static_assert(BLOOM_MERGE_STRETCH % BLOOM_BLOCK_BYTES_MAXIMUM == 0, "a stretch of whole blocks");
+static_assert(BLOOM_MOST(merge_stretch) % BLOOM_BLOCK_BYTES_MAXIMUM == 0,
+              "a stretch of whole blocks");
 
 /* Returns how the layout merges, or NULL when it does not support this kind of merge. */
 bloom_payload_merge *bloom_merge_function(enum bloom_merge_kind kind,

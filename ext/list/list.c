@@ -4,6 +4,8 @@
  * most are, take a shortcut with the same result (list_next_plain). */
 #include "list/list.h"
 
+#include "base/limits.h"
+
 #include <string.h>
 
 /* Returns what bytes are that are not text in UTF-8, and what to do, as bloom_list_begin; NULL for
@@ -131,7 +133,8 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
 
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
     const size_t left = list->length - list->sought;
-    const size_t before = list->sought + (left < BLOOM_LIST_STRETCH ? left : BLOOM_LIST_STRETCH);
+    const size_t before =
+        list->sought + (left < bloom_limits.list_stretch ? left : bloom_limits.list_stretch);
     struct list_span span = {NULL, NULL};
     enum list_form form = LIST_NOTHING;
     bool is_text = false; /* known to be text */

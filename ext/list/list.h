@@ -16,11 +16,6 @@
 /* The longest line, in bytes. */
 enum { BLOOM_LIST_LINE_MOST = 16384 };
 
-/* How many bytes without an entry are passed before a pause. A build may set it. */
-#ifndef BLOOM_LIST_STRETCH
-#define BLOOM_LIST_STRETCH (1 << 18)
-#endif
-
 struct bloom_list {
     const uint8_t *bytes;
     size_t length;

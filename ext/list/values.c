@@ -197,7 +197,7 @@ static enum list_class list_host_class(struct list_span host, bool has_path) {
                                                                   : LIST_IS_DOUBTFUL;
 }
 
-enum list_class list_class_of(struct list_span *field) {
+static enum list_class list_judge(struct list_span *field) {
     struct bloom_url_plain plain;
     if (list_length(*field) == 0 || list_is_number(*field) || list_is_card(*field))
         return LIST_IS_WORD;
@@ -225,12 +225,6 @@ enum list_class list_class_of(struct list_span *field) {
             list_find((struct list_span){field->at, list_find_either(*field, ' ', '\t')}, ',');
     if (has_scheme)
         return LIST_IS_URL;
-    struct list_span value = *field; /* Ip:192.0.2.9 */
-    if (list_meaning_of(list_split(&value, ':')).type == LIST_IS_HOST_TYPE &&
-        list_class_of(&value) >= LIST_IS_RANGE) {
-        *field = value;
-        return LIST_IS_URL;
-    }
     struct list_span network = *field, host = *field;
     if (list_network(&network) == LIST_RANGE)
         return LIST_IS_RANGE;
@@ -243,4 +237,15 @@ enum list_class list_class_of(struct list_span *field) {
     if (list_is_ipv6(list_without_brackets(network)))
         return LIST_IS_ENTRY;
     return list_host_class(host, has_path);
+}
+
+enum list_class list_class_of(struct list_span *field) {
+    struct list_span value = *field;
+    const enum list_class class = list_judge(field);
+    if (class != LIST_IS_WORD || list_meaning_of(list_split(&value, ':')).type != LIST_IS_HOST_TYPE)
+        return class;
+    if (list_judge(&value) < LIST_IS_RANGE)
+        return LIST_IS_WORD;
+    *field = value; /* Ip:192.0.2.9 */
+    return LIST_IS_URL;
 }

@@ -133,7 +133,8 @@ need-%:
 	@$(PYTHON) ext/packages/packages.py need $*
 
 packages: $(LIBRARY)
-	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py all
+	+@MAKE='$(MAKE)' $(if $(ONLY),$(RUN) $(shell $(PYTHON) ext/packages/packages.py suites), \
+	    $(PYTHON) ext/packages/packages.py all)
 
 # make hosts, or make hosts HOSTS="PHP Perl": the packages in other languages that there are here.
 hosts: $(LIBRARY) drivers

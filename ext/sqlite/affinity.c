@@ -2,12 +2,9 @@
  * convert it, so the value itself is never changed. */
 #include "sqlite/affinity.h"
 
-#include <string.h>
+#include "base/limits.h"
 
-/* Memory for a key that is larger is freed when it is no longer needed. A build may set it. */
-#ifndef BLOOM_KEPT_KEY_ROOM
-#define BLOOM_KEPT_KEY_ROOM 4096
-#endif
+#include <string.h>
 
 /* Returns true if a number is a 64-bit integer. */
 static bool is_whole(double real) {
@@ -89,6 +86,6 @@ void bloom_kept_key_free(struct bloom_kept_key *kept) {
 }
 
 void bloom_kept_key_shrink(struct bloom_kept_key *kept) {
-    if (kept->room > BLOOM_KEPT_KEY_ROOM)
+    if ((unsigned)kept->room > bloom_limits.kept_key_room)
         bloom_kept_key_free(kept);
 }

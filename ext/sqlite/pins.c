@@ -22,6 +22,8 @@
  */
 #include "sqlite/functions.h"
 
+#include "base/limits.h"
+
 struct bloom_pin {
     uintptr_t number;
     uint64_t references;
@@ -30,19 +32,13 @@ struct bloom_pin {
     struct bloom_stored filter;
 };
 
-/* Serial numbers fall into the buckets in turn, and a statement has few pins at a time. A build may
- * set their number. */
-#ifndef BLOOM_PIN_BUCKETS
-#define BLOOM_PIN_BUCKETS 256
-#endif
-
 /* Guarded by the lock. */
-static struct bloom_pin *live[BLOOM_PIN_BUCKETS];
+static struct bloom_pin *live[BLOOM_MOST(pin_buckets)];
 static uintptr_t last_number;
 
 /* Returns the link to the live pin of that number, or to NULL. The caller holds the lock. */
 static struct bloom_pin **link_of(uintptr_t number) {
-    struct bloom_pin **link = &live[number % BLOOM_PIN_BUCKETS];
+    struct bloom_pin **link = &live[number % bloom_limits.pin_buckets];
     while (*link != NULL && (*link)->number != number)
         link = &(*link)->next;
     return link;
@@ -76,8 +72,8 @@ static void result_pin(sqlite3_context *context, struct bloom_pin *pin) {
         last_number++;
     while (last_number == 0 || *link_of(last_number) != NULL);
     pin->number = last_number;
-    pin->next = live[pin->number % BLOOM_PIN_BUCKETS];
-    live[pin->number % BLOOM_PIN_BUCKETS] = pin;
+    pin->next = live[pin->number % bloom_limits.pin_buckets];
+    live[pin->number % bloom_limits.pin_buckets] = pin;
     bloom_unlock();
     sqlite3_result_pointer(context, (void *)pin->number, bloom_pin_type, release_pin);
 }

@@ -6,6 +6,8 @@
  */
 #include "sqlite/poll.h"
 
+#include "base/limits.h"
+
 #include <string.h>
 
 int bloom_poll(sqlite3 *database) {
@@ -41,7 +43,7 @@ int bloom_polled_copy(sqlite3 *database, uint8_t *target, const uint8_t *source,
 
 bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unpolled) {
     *unpolled += bytes;
-    if (*unpolled < BLOOM_SQL_STRETCH) /* a millisecond's work or so */
+    if (*unpolled < bloom_limits.sql_stretch) /* a millisecond's work or so */
         return false;
     *unpolled = 0;
     int code = bloom_poll(sqlite3_context_db_handle(context));

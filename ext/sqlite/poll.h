@@ -2,16 +2,13 @@
 #ifndef BLOOM_SQLITE_POLL_H
 #define BLOOM_SQLITE_POLL_H
 
+#include "base/limits.h"
 #include "sqlite/value.h"
 
 #include <assert.h>
 
-/* Long work is done in stretches of this many bytes, a whole number of blocks of any layout. A
- * build may set it. */
-#ifndef BLOOM_SQL_STRETCH
-#define BLOOM_SQL_STRETCH (4 << 20)
-#endif
-static_assert(BLOOM_SQL_STRETCH % BLOOM_BLOCK_BYTES_MAXIMUM == 0, "a stretch of whole blocks");
+static_assert(BLOOM_MOST(sql_stretch) % BLOOM_BLOCK_BYTES_MAXIMUM == 0,
+              "a stretch of whole blocks");
 
 /* Returns SQLITE_INTERRUPT or SQLITE_NOMEM if the running statement is to end, otherwise SQLITE_OK.
  * Runs a statement, so call it rarely. */
@@ -32,7 +29,8 @@ bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *u
  * stretches. Returns an SQLite code. */
 static inline int bloom_poll_stretch(sqlite3 *database, uint64_t done, uint64_t length,
                                      size_t *stretch) {
-    *stretch = length - done < BLOOM_SQL_STRETCH ? (size_t)(length - done) : BLOOM_SQL_STRETCH;
+    *stretch = length - done < bloom_limits.sql_stretch ? (size_t)(length - done)
+                                                        : bloom_limits.sql_stretch;
     return done > 0 ? bloom_poll(database) : SQLITE_OK;
 }
 

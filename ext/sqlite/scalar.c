@@ -3,6 +3,7 @@
  * changes a copy. */
 #include "sqlite/functions.h"
 
+#include "base/limits.h"
 #include "base/version.h"
 #include "filter/builder.h"
 
@@ -166,7 +167,7 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
         *estimate = shape->layout->estimate(shape, payload);
         return !bloom_sql_interrupted(context, filter->length, &unpolled);
     }
-    uint64_t count = bloom_block_count(shape), stretch = BLOOM_SQL_STRETCH / blocks->bytes;
+    uint64_t count = bloom_block_count(shape), stretch = bloom_limits.sql_stretch / blocks->bytes;
     for (uint64_t at = 0, now; at < count; at += now) {
         now = count - at < stretch ? count - at : stretch;
         blocks->tally(&tally, payload + at * blocks->bytes, now);

@@ -2,6 +2,7 @@
  * Filters are BLOBs in SQLite's memory, so that a result need not be copied. */
 #include "sqlite/value.h"
 
+#include "base/limits.h"
 #include "filter/blocklist.h"
 #include "sqlite/pins.h"
 #include "sqlite/poll.h"
@@ -9,20 +10,15 @@
 #include <assert.h>
 #include <string.h>
 
-/* From this size on, memory is in pages of 2 MB, because it is read at random places. Linux
- * gives such pages where it is asked to. A build may set it, to 2 MiB or more. */
-#ifndef BLOOM_HUGE_PAGES_FROM
-#define BLOOM_HUGE_PAGES_FROM (32 << 20)
-#endif
-
 static void *sql_allocate(void *context, size_t bytes) {
     uint8_t *memory = sqlite3_malloc64(bytes);
     (void)context;
 #if defined(__linux__)
     extern int madvise(void *start, size_t length, int advice); /* C11 hides it */
     enum { PAGE = 2 << 20, HUGE_PAGES = 14 };
-    static_assert((int)BLOOM_HUGE_PAGES_FROM >= (int)PAGE, "the rest of a page is in the memory");
-    if (memory != NULL && bytes >= BLOOM_HUGE_PAGES_FROM)
+    static_assert((int)BLOOM_MOST(huge_pages_from) >= (int)PAGE,
+                  "the rest of a page is in the memory");
+    if (memory != NULL && bytes >= bloom_limits.huge_pages_from)
         madvise(memory + PAGE - (uintptr_t)memory % PAGE, bytes - PAGE, HUGE_PAGES);
 #endif
     return memory;

@@ -114,8 +114,8 @@ enum { BLOOM_LIST_SUBTYPE = 'L' };
 
 /* What to do about a value for which the key rule has no key to add. */
 #define BLOOM_NO_KEY_ADVICE                                                                        \
-    "Read a block list with bloom_list, and leave out other text with "                            \
-    "WHERE bloom_url(key) IS NOT NULL"
+    "Read the lines as a list, which leaves out what has no key: SELECT key FROM "                 \
+    "bloom_list((SELECT group_concat(x, char(10)) FROM t))"
 
 /* The same for any rule, to follow "is not" and the rule's wants. */
 static inline const char *bloom_sql_key_advice(const struct bloom_key_rule *rule) {

@@ -2,6 +2,7 @@
  * came. So a row that contradicts the format is never used. */
 #include "table/chunks.h"
 
+#include "base/limits.h"
 #include "base/portable.h"
 
 #include <string.h>
@@ -10,17 +11,6 @@ enum {
     SLOT_LAYERS = 64, /* a slot has that many numbers for its layers */
     CHUNK_BITS = 40   /* of an id: the number of the chunk in its layer, counted from 1 */
 };
-
-/* Limits, which a build may set. The number of rows that a query reads by statement before it opens
- * the reader. */
-#ifndef BLOOM_READS_BEFORE_READER
-#define BLOOM_READS_BEFORE_READER 4
-#endif
-/* A row of at least that length is read by the reader at once, because copying it takes longer than
- * opening the reader. */
-#ifndef BLOOM_LARGE_ROW_BYTES
-#define BLOOM_LARGE_ROW_BYTES 16000
-#endif
 
 void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
@@ -53,8 +43,8 @@ enum access {
 };
 
 static enum access choose_access(struct bloom_chunks *chunks, uint32_t length) {
-    if (chunks->reader == NULL && length < BLOOM_LARGE_ROW_BYTES &&
-        (chunks->cursors == 0 || chunks->reads++ < BLOOM_READS_BEFORE_READER))
+    if (chunks->reader == NULL && length < bloom_limits.large_row_bytes &&
+        (chunks->cursors == 0 || chunks->reads++ < bloom_limits.reads_before_reader))
         return BY_STATEMENT;
     /* In SQLite 3.40 a host may put a memdb file in the place of the database while a cursor is
      * open, which ends the reader's own cursor. */

@@ -2,12 +2,9 @@
  * ends at the first free slot. Slots without bytes point to one of two markers. */
 #include "table/rows.h"
 
-#include <string.h>
+#include "base/limits.h"
 
-/* Slots at first, a power of two. */
-#ifndef BLOOM_ROW_SLOTS
-#define BLOOM_ROW_SLOTS 16
-#endif
+#include <string.h>
 
 enum { SLOT_SHARE = 8 }; /* slots may take one part in that many of the limit */
 
@@ -72,7 +69,7 @@ static void free_row(struct bloom_row_memory *rows, struct bloom_row *row) {
 static bool has_slot(struct bloom_row_memory *rows) {
     if (2 * (rows->used + 1) <= rows->slot_count)
         return true;
-    const size_t count = rows->slot_count > 0 ? 2 * rows->slot_count : BLOOM_ROW_SLOTS;
+    const size_t count = rows->slot_count > 0 ? 2 * rows->slot_count : bloom_limits.row_slots;
     const uint64_t bytes = count * sizeof(struct bloom_slot);
     if (rows->slot_count > 0 && bytes > rows->limit / SLOT_SHARE)
         rows->is_full = true;

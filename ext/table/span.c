@@ -1,6 +1,7 @@
 /* Only writing drafts, and asking for cache_size at the start of an operation, run SQL. */
 #include "table/span.h"
 
+#include "base/limits.h"
 #include <limits.h>
 #include <string.h>
 
@@ -78,7 +79,8 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
     if (span == NULL)
         return NULL;
     *span = (struct bloom_span){
-        .rows = {.total = &connection->table_bytes, .limit = BLOOM_CACHE_BYTES}, .references = 1};
+        .rows = {.total = &connection->table_bytes, .limit = bloom_limits.cache_bytes},
+        .references = 1};
     if (!bloom_database_open(&span->database, connection, schema, name)) {
         bloom_database_close(&span->database);
         sqlite3_free(span);
@@ -202,7 +204,7 @@ void bloom_span_rest(struct bloom_span *span) {
 static void ask_limit(struct bloom_span *span) {
     struct bloom_row_memory *rows = &span->rows;
     const uint64_t size = bloom_database_cache_bytes(&span->database);
-    rows->limit = size > BLOOM_CACHE_BYTES ? size : BLOOM_CACHE_BYTES;
+    rows->limit = size > bloom_limits.cache_bytes ? size : bloom_limits.cache_bytes;
     rows->is_full = *rows->total >= rows->limit;
     span->has_asked = true;
 }
@@ -277,8 +279,8 @@ int bloom_span_start(struct bloom_span *span) {
     owner->names_changed = owner->names_changed && is_writing(span, NULL);
     int code = span->has_twins ? write_twins(span) : SQLITE_OK;
     const bool is_guest = transaction == BLOOM_OUTSIDE && is_writing(span, span->database.schema);
-    span->is_usable = BLOOM_CACHE_BYTES > 0 && !span->is_memory_file &&
-                      transaction != BLOOM_MAKING && (!is_guest || may_be_guest(span));
+    span->is_usable = !span->is_memory_file && transaction != BLOOM_MAKING &&
+                      (!is_guest || may_be_guest(span));
     if (!span->is_usable) {
         if (code == SQLITE_OK)
             code = bloom_span_write(span); /* an error, if there are drafts at all */

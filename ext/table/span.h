@@ -84,13 +84,6 @@
 #include "table/database.h"
 #include "table/rows.h"
 
-/* The bytes of memory that the filter tables of a connection may use, and that those of all
- * connections may keep while they are idle. If the cache_size of a database is larger, it counts
- * instead. With 0 everything works without memory. */
-#ifndef BLOOM_CACHE_BYTES
-#define BLOOM_CACHE_BYTES (32 << 20)
-#endif
-
 enum bloom_transaction {
     BLOOM_OUTSIDE, /* none has begun for this object */
     BLOOM_MAKING,  /* the one that made the table, of which SQLite has reported nothing yet */

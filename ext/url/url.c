@@ -6,6 +6,7 @@
  * and 6052 (IPv4 addresses in IPv6). */
 #include "url/url.h"
 
+#include "base/limits.h"
 #include "url/address.h"
 #include "url/bytes.h"
 #include "url/idna.h"
@@ -13,11 +14,6 @@
 #include "url/standard.h"
 
 #include <string.h>
-
-/* Whether plain URLs take the shortcut. A test compares with a build that has 0 here. */
-#ifndef BLOOM_URL_PLAIN
-#define BLOOM_URL_PLAIN 1
-#endif
 
 /* RFC 1035: a label has at most 63 bytes. */
 enum { LABEL_BYTES_MOST = 63, PUNYCODE_PREFIX_BYTES = 4 };
@@ -314,7 +310,7 @@ static inline bool url_read_plain(struct bloom_url_plain *plain, const uint8_t *
     if (plain->address)
         i += url_plain_ipv4(text + i, length - i);
     plain->host_end = plain->path = plain->end = i;
-    if (i == plain->host || !BLOOM_URL_PLAIN)
+    if (i == plain->host || !bloom_limits.url_plain)
         return false;
     if (i < length && text[i] == ':') {
         const size_t port = ++i;

@@ -73,14 +73,15 @@ class Build(unittest.TestCase):
     def test_compiler_and_flags_on_the_command_line_are_honoured(self):
         """Unit tests keep their sanitizers, whatever the flags."""
         flags = ("CC=gcc", "CFLAGS=-O1 -DGIVEN_BY_TEST", "LDFLAGS=-Wl,-z,now")
-        output = run("make", "-n", "V=1", *flags, LIBRARY, "build/tests/url_test", cwd=self.copy(),
+        program = "build/sanitized/tests/url_test"
+        output = run("make", "-n", "V=1", *flags, LIBRARY, program, cwd=self.copy(),
                      env=WITHOUT_MAKE).replace("\\\n", " ")
-        compiled = re.findall(r"^.* -c .*|^.* -o build/tests.*", output, re.MULTILINE)
+        compiled = re.findall(rf"^.* -c .*|^.* -o {program}.*", output, re.MULTILINE)
         self.assertGreater(len(compiled), 10)
         for line in compiled:
             self.assertTrue(line.startswith("gcc ") and "-O1 -DGIVEN_BY_TEST" in line, line)
         self.assertRegex(output, rf"(?m)^.* -o {LIBRARY} .*-Wl,-z,now |-Wl,-z,now .* -o {LIBRARY} ")
-        self.assertRegex(output, "(?m)^gcc .*-fsanitize=address.* -o build/tests/url_test ")
+        self.assertRegex(output, rf"(?m)^gcc .*-fsanitize=address.* -o {program} ")
 
     def test_install_and_uninstall_take_paths_with_spaces(self):
         for destination, prefix, *kept in ((f"{self.folder}/a b", "/opt/x y"),

@@ -64,7 +64,7 @@ RUN = {
     "sql/QUESTIONS.md": {"sql": HERE, "text": HERE, "python": HERE},
     "sql/README.md": {"go": PROGRAMS, "java": PROGRAMS, "python": PROGRAMS, "sh": PROGRAMS,
                       "text": PROGRAMS},
-    "sql/REFERENCE.md": {"sql": HERE, "text": HERE},
+    "sql/REFERENCE.md": {"sql": HERE, "text": HERE, "indented": HERE},
     "sql/SCALE.md": {"sql": HERE, "python": "needs Spark, and files that it wrote"},
     "sql/TROUBLE.md": {"sql": HERE, "text": HERE, "python": HERE},
     "tests/README.md": {"sh": HERE},
@@ -221,6 +221,18 @@ class Examples(unittest.TestCase):
                 with self.subTest(page=name, sql=block):
                     self.assertEqual(got, wanted)
             self.assertEqual((rest, run.stderr, len(printed)), ("", "", len(typed)), name)
+
+    @unittest.skipUnless(shutil.which("file"), "file is not installed")
+    def test_file_recognises_a_filter(self):
+        lines = "".join(re.findall("^    (.*\n)", page("sql/REFERENCE.md").split("## Files")[1],
+                                   re.MULTILINE))
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            (place / "magic").write_text(lines)
+            (place / "f").write_bytes(connect().execute("SELECT bloom_new(1000)").fetchone()[0])
+            told = subprocess.run(["file", "-b", "-m", "magic", "f"], cwd=folder, text=True,
+                                  capture_output=True, check=True).stdout
+        self.assertEqual(told, "SQLite bloom filter, version 1, 10240 bits, for 1000 keys\n")
 
     def test_the_program_of_the_readme_prints_what_it_says(self):
         (_, program, wanted), = (example for example in examples(page("README.md"))

@@ -6,6 +6,7 @@ tables. The vectors of golden/vectors.txt hold for both.
 import contextlib
 import inspect
 import json
+import os
 import math
 import pathlib
 import random
@@ -80,7 +81,7 @@ def connection():
     database = sqlite3.connect(":memory:")
     database.text_factory = lambda text: text.decode("utf-8", "replace")
     database.enable_load_extension(True)
-    database.load_extension(str(TOP / "bloom"))
+    database.load_extension(os.path.abspath(os.environ.get("EXTENSION", TOP / "bloom")))
     return database
 
 
@@ -290,6 +291,58 @@ class Tables(WithExtension):
             layer = json.loads(self.value("SELECT info FROM seen"))["layers"][0]
             self.assertEqual((layer["bits"], layer["hashes"]),
                              (ours.blocks * 512 * self.ours().width, ours.k), options)
+
+
+class LaterReleases(WithExtension):
+    """What a later release may store is refused in words, in any length, and by whatever asks."""
+
+    def said(self, sql, *given):
+        with self.assertRaises(sqlite3.DatabaseError, msg=given) as said:
+            self.database.execute(sql, given).fetchall()
+        return str(said.exception)
+
+    def test_filters(self):
+        for sound in (one.data() for one in every_filter()):
+            size = 64 * (1 + sound[7])
+            wide = sound[:64] + (sound[64:] if sound[7] else bytes(64) + sound[64:])
+            later = {"version": sound[:4] + b"\2" + sound[5:],
+                     "lines": sound[:7] + b"\2" + sound[8:],
+                     "layout": resealed(sound, 5, b"\x7f"), "hash": resealed(sound, 6, b"\x7f"),
+                     "key rule": resealed(sound, 12, b"\x7f"),
+                     "reserved": resealed(sound, 13, b"\1"),
+                     "a header line": resealed(wide, 80 if sound[7] else 7, b"\1")}
+            for kind, data in later.items():
+                for form in (data[:5], data[:63], data[:size], data[:-1], data, data + bytes(99)):
+                    wanted = (r"has format version 2, .*Get a release that reads version 2$"
+                              if kind == "version" else r"is cut off: .*Store it whole$"
+                              if len(form) < 64 and (kind != "lines" or len(form) < 8)
+                              else r"is cut off: |Get a newer release" if kind == "a header line"
+                              else r"Get a newer release")
+                    for sql in ("SELECT bloom_check(?, 1)", "SELECT bloom_union(?)"):
+                        self.assertRegex(self.said(sql, form), wanted, (kind, form[:64].hex()))
+
+    def test_tables(self):
+        for options in ("capacity=100", "key=URL", "generations=3, layout=blocked",
+                        f"layout=counting, salt='{SALT.hex()}'"):
+            self.database.execute("DROP TABLE IF EXISTS seen")
+            self.database.execute(f"CREATE VIRTUAL TABLE seen USING bloom({options})")
+            self.database.execute("INSERT INTO seen(key) VALUES ('a.example')")
+            self.database.commit()
+            good, = self.database.execute("SELECT data FROM seen_data WHERE id = 0").fetchone()
+            version = good[:4] + b"\2" + good[5:]
+            later = [version[:5], version[:71], version, version + bytes(99)]
+            for at, value in ((5, 99), (6, 99), (7, 99), (8, 99), (9, 99), (11, 1), (61, 1)):
+                row = good[:at] + bytes([value]) + good[at + 1:64]
+                later.append(row + struct.pack("<Q", murmur3(row)[0]))
+            for row in later:
+                self.database.execute("UPDATE seen_data SET data = ? WHERE id = 0", (row,))
+                for sql in ("SELECT 1 FROM seen('a.example')", "SELECT info FROM seen",
+                            "SELECT filter FROM seen", "INSERT INTO seen(key) VALUES ('b.example')",
+                            "INSERT INTO seen(seen) VALUES ('clear')"):
+                    self.assertRegex(self.said(sql), "a newer release of this extension made the "
+                                     r"table \(.*\)\. Load that release", row.hex())
+            self.database.execute("UPDATE seen_data SET data = ? WHERE id = 0", (good,))
+            self.assertEqual(self.value("SELECT count(*) FROM seen('a.example')"), 1)
 
 
 # --- Pages ---

@@ -29,7 +29,7 @@ UPDATE = "--update" in sys.argv
 ROW = re.compile(r"^(\|.*\]\((\w+)\.sql\).*?\|) ([^|]*) \|$", re.MULTILINE)
 ROWS = {name: size for _, name, size in ROW.findall(MAP.read_text(encoding="utf-8"))}
 # They take more than half a second, and belong to make long.
-SLOW = {"malicious_urls", "crawler", "remove_duplicates", "decontaminate"}
+SLOW = {"crawler", "remove_duplicates", "decontaminate"}
 # Above this line a recipe has what a user copies.
 MADE_UP = "\n-- From here on the data is made up"
 
@@ -152,20 +152,6 @@ class Recipes(EachRecipe):
                                   path.read_text(encoding="utf-8"))
                     read.append(path)
         self.assertEqual(sorted(read), sorted((TOP / "sql/data").glob("*.sql")))
-
-    def test_malicious_urls_with_visits_of_ones_own(self):
-        """As its remarks say: without what is made up, with the two lines that stand there."""
-        text = (self.top / "sql/malicious_urls.sql").read_text(encoding="utf-8")
-        own = re.compile(r"^--   (\.import --csv visits\.csv own)\n--   (INSERT .*;)$", re.M)
-        first, *others = re.split(r"^\.read .*\n", text, flags=re.MULTILINE)
-        self.assertEqual(len(others), 2)
-        (self.top / "visits.csv").write_text(
-            "day,url,user\n1,https://139.255.123.227:8080/x,ann\n1,https://sqlite.org/,ben\n")
-        own_lines = own.search(first).groups()
-        run = self.run_in_copy(["sqlite3"], "\n".join([first, *own_lines, *others]))
-        self.assertEqual((run.stderr, run.returncode), ("", 0))
-        verified = [line.split() for line in run.stdout.splitlines() if "139.255" in line]
-        self.assertEqual(verified, [["https://139.255.123.227:8080/x", "139.255.123.227"]])
 
     def test_a_recipe_without_the_extension_stops_at_once(self):
         for library in LIBRARIES:

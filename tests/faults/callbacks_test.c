@@ -203,17 +203,17 @@ static void functions_at_work_are_not_replaced(void) {
                                         &statement, NULL),
                      SQLITE_OK);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_BUSY);
+    assert_int_equal(load_bloom(database, &error), SQLITE_BUSY);
     assert_string_equal(error, "bloom " BLOOM_RELEASE
                                " cannot replace the copy that is loaded while a statement runs. "
                                "Load it earlier, or when all statements have finished");
     sqlite3_free(error);
-    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_BUSY);
+    assert_int_equal(load_bloom(database, NULL), SQLITE_BUSY);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(statement, 0), 7);
     assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
     error = NULL;
-    assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_OK);
+    assert_int_equal(load_bloom(database, &error), SQLITE_OK);
     assert_null(error);
     require_number(database, 0, "SELECT bloom_check(bloom_new(1), 2)");
     close_database(database);
@@ -222,7 +222,7 @@ static void functions_at_work_are_not_replaced(void) {
 static void another_copy_of_the_release_stays(void) {
     sqlite3 *database = open_with("bloom_build", 0, another_version);
     version_of_another = "bloom " BLOOM_RELEASE ", format 1, built elsewhere";
-    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+    assert_int_equal(load_bloom(database, NULL), SQLITE_OK);
     /* Which that copy would have registered. */
     require_error(database, "no such function: bloom_new", "SELECT bloom_new(1)");
     close_database(database);
@@ -235,10 +235,11 @@ static void another_release_is_replaced(void) {
     for (size_t i = 0; i < COUNT_OF(VERSIONS); i++) {
         sqlite3 *database = open_with("bloom_build", 0, another_version);
         version_of_another = VERSIONS[i];
-        assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+        assert_int_equal(load_bloom(database, NULL), SQLITE_OK);
         require_number(database, 1, "SELECT length(bloom_new(1)) > 64");
         require_number(database, 1,
-                       "SELECT bloom_build() LIKE 'bloom " BLOOM_RELEASE ", %linked in%'");
+                       "SELECT bloom_build() LIKE 'bloom " BLOOM_RELEASE
+                       ", %built against SQLite%'");
         close_database(database);
     }
 }

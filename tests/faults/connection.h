@@ -3,8 +3,7 @@
 #define BLOOM_CONNECTION_H
 
 #include "../library/library_test.h"
-
-#include "sqlite-bloom.h"
+#include "../runner/load.h"
 
 /* What does not hold fails the test. */
 static inline void require(bool holds, const char *format, ...) {
@@ -22,7 +21,7 @@ static inline sqlite3 *open_database(const char *path) {
     sqlite3 *database;
     int code = sqlite3_open(path, &database);
     if (code == SQLITE_OK)
-        code = sqlite3_bloom_init(database, NULL, NULL);
+        code = load_bloom(database, NULL);
     require(code == SQLITE_OK, "%s cannot be opened: %s", path, sqlite3_errmsg(database));
     return database;
 }

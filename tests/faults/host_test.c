@@ -4,21 +4,28 @@
 
 #include "base/version.h"
 
-/* Instead of the SQLite library's, for the extension in this program. */
-static int pretended_version = SQLITE_VERSION_NUMBER;
-static const char *pretended_name = SQLITE_VERSION;
+#include <sqlite3ext.h>
 
-int sqlite3_libversion_number(void) {
+static int pretended_version;
+static const char *pretended_name;
+
+static int give_version(void) {
     return pretended_version;
 }
 
-const char *sqlite3_libversion(void) {
+static const char *give_name(void) {
     return pretended_name;
 }
 
-static void pretend(int version, const char *name) {
+/* Loads the extension as an SQLite of another release would. */
+static int load_pretending(int version, const char *name, sqlite3 *database, char **error) {
+    static struct sqlite3_api_routines pretending;
+    pretending = *sqlite_functions;
+    pretending.libversion_number = give_version;
+    pretending.libversion = give_name;
     pretended_version = version;
     pretended_name = name;
+    return sqlite3_bloom_init(database, error, &pretending);
 }
 
 /* ---- Releases of SQLite ---- */
@@ -27,22 +34,19 @@ static void old_sqlite_is_refused(void) {
     sqlite3 *database;
     char *error = NULL;
     assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
-    pretend(3030001, "3.30.1");
-    assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_ERROR);
+    assert_int_equal(load_pretending(3030001, "3.30.1", database, &error), SQLITE_ERROR);
     assert_string_equal(error,
                         "bloom " BLOOM_RELEASE
                         " needs SQLite 3.31.0 or later, but this is 3.30.1. Use another SQLite");
     sqlite3_free(error);
-    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_ERROR);
+    assert_int_equal(load_pretending(3030001, "3.30.1", database, NULL), SQLITE_ERROR);
     require_error(database, "no such function: bloom_version", "SELECT bloom_version()");
     /* The oldest that is good enough. */
-    pretend(3031000, "3.31.0");
     error = NULL;
-    assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_OK);
+    assert_int_equal(load_pretending(3031000, "3.31.0", database, &error), SQLITE_OK);
     assert_null(error);
     run(database, "SELECT bloom_version()");
     close_database(database);
-    pretend(SQLITE_VERSION_NUMBER, SQLITE_VERSION);
 }
 
 /* ---- Limits and authorizers ---- */
@@ -104,8 +108,7 @@ static void close_busily(sqlite3 *database) {
 
 /* Four keys of a transaction, of which the last ones wait in memory, if SQLite tells a busy close
  * from a rollback. */
-static void begin_keys(sqlite3 *database) {
-    const bool waits = sqlite3_libversion_number() >= 3034000 && SQLITE_VERSION_NUMBER >= 3034000;
+static void begin_keys(sqlite3 *database, bool waits) {
     run(database, "BEGIN;"
                   "INSERT INTO t(key) VALUES (1);"
                   "INSERT INTO t(key) VALUES (2);"
@@ -119,11 +122,11 @@ static void busy_close_writes_or_ends(void) {
 #if SQLITE_VERSION_NUMBER >= 3034000
     sqlite3 *database = open_database(":memory:");
     run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
-    begin_keys(database);
+    begin_keys(database, true);
     close_busily(database);
     require_stored(database, 4);
     run(database, "ROLLBACK");
-    begin_keys(database);
+    begin_keys(database, true);
     run(database, "UPDATE t_data SET data = x'00' WHERE id = 1");
     close_busily(database);
     require_error(database, "no transaction is active", "COMMIT");
@@ -133,14 +136,14 @@ static void busy_close_writes_or_ends(void) {
 }
 
 static void older_releases_have_no_drafts(void) {
-    sqlite3 *database = open_database(":memory:");
-    pretend(3033000, "3.33.0");
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+    assert_int_equal(load_pretending(3033000, "3.33.0", database, NULL), SQLITE_OK);
     run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
-    begin_keys(database);
+    begin_keys(database, false);
     close_busily(database);
     run(database, "COMMIT");
     require_stored(database, 4);
-    pretend(SQLITE_VERSION_NUMBER, SQLITE_VERSION);
     close_database(database);
 }
 

@@ -3,9 +3,11 @@
 #ifndef SCENARIOS_H
 #define SCENARIOS_H
 
-#include "sqlite-bloom.h"
+#define _GNU_SOURCE /* for dl_iterate_phdr */
+#include "../runner/load.h"
 #include "table/maintain.h"
 
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,7 +287,7 @@ static int run(const struct scenario *scenario, sqlite3 *database) {
         sqlite3 *other;
         int code = sqlite3_open(":memory:", &other);
         if (code == SQLITE_OK)
-            code = sqlite3_bloom_init(other, &error, NULL);
+            code = load_bloom(other, &error);
         said_out_of_memory +=
             error != NULL && strstr(error, " could not be registered: out of memory") != NULL;
         sqlite3_free(error);
@@ -302,7 +304,7 @@ static sqlite3 *open_at(const struct scenario *scenario, const char *path) {
     if (sqlite3_open_v2(path, &database,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
                         NULL) != SQLITE_OK ||
-        sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK)
+        load_bloom(database, NULL) != SQLITE_OK)
         fatal(scenario, "no connection", database);
     return database;
 }
@@ -353,8 +355,8 @@ static void close_after(const struct scenario *scenario, const char *fault, long
 
 /* ---- Places ---- */
 
-/* A place is where a call of SQLite returns to, with its callers as long as they are in this
- * program. What fails there first is of interest; the rest is SQLite's. */
+/* A place is where a call of SQLite returns to in the extension, with its callers as long as they
+ * are there. What fails there first is of interest; the rest is SQLite's. */
 enum { PLACE_FRAMES = 6, PLACES_LOG = 14, PLACES = 1 << PLACES_LOG };
 
 static struct {
@@ -370,7 +372,18 @@ struct walk {
     uint64_t place;
 };
 
-extern const char __executable_start[], etext[]; /* the linker's */
+static uintptr_t extension_begin, extension_end; /* its code */
+
+static inline int find_extension(struct dl_phdr_info *library, size_t size, void *argument) {
+    (void)size, (void)argument;
+    for (int i = 0; i < library->dlpi_phnum; i++) {
+        const uintptr_t begin = library->dlpi_addr + library->dlpi_phdr[i].p_vaddr;
+        const uintptr_t end = begin + library->dlpi_phdr[i].p_memsz;
+        if ((uintptr_t)bloom_maintain_verify >= begin && (uintptr_t)bloom_maintain_verify < end)
+            extension_begin = begin, extension_end = end;
+    }
+    return 0;
+}
 
 static inline uint64_t mix_place(uint64_t place, uint64_t more) {
     return (place ^ more) * UINT64_C(0x9E3779B97F4A7C15);
@@ -379,7 +392,7 @@ static inline uint64_t mix_place(uint64_t place, uint64_t more) {
 static inline _Unwind_Reason_Code walk_up(struct _Unwind_Context *context, void *argument) {
     struct walk *walk = argument;
     uintptr_t address = _Unwind_GetIP(context);
-    if (address < (uintptr_t)__executable_start || address >= (uintptr_t)etext) {
+    if (address < extension_begin || address >= extension_end) {
         walk->outside = true;
         return walk->frames > 0 ? _URC_END_OF_STACK : _URC_NO_REASON;
     }
@@ -390,6 +403,7 @@ static inline _Unwind_Reason_Code walk_up(struct _Unwind_Context *context, void 
 }
 
 static inline void look_for_places(void) {
+    dl_iterate_phdr(find_extension, NULL);
     places.looked = places.chosen = 0;
     places.looking = true;
 }

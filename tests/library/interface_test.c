@@ -177,7 +177,7 @@ static void key_rules(void) {
     for (size_t length = strlen(path); length-- > 0;) {
         path[length] = '\0';
         assert_int_equal(sqlite_bloom_filter_check(filter, text(path)) == SQLITE_BLOOM_NO_MEMORY,
-                         BLOOM_URL_ROOM(length) > BLOOM_KEY_ROOM_INSIDE);
+                         BLOOM_URL_ROOM(length) > bloom_limits.key_room_inside);
     }
     sqlite_bloom_filter_close(filter);
     assert_int_equal(memory.pieces, 0);

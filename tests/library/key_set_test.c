@@ -4,6 +4,7 @@
 #include "library_test.h"
 
 #include "filter/key_set.h"
+#include "foreign/exchange.h"
 #include "shapes.h"
 
 static struct test_memory memory;
@@ -168,7 +169,7 @@ static void memory_is_bounded(void) {
         struct bloom_key_set set = new_set(layout);
         add_keys(&set, keys, KEYS);
         assert_settles_to(&set, BOUNDS[row].distinct);
-        if (REAL_LIMITS)
+        if (has_real_limits())
             assert_in_range(memory.bytes_most, 0, layout->hash_words * BOUNDS[row].bytes_most);
         end_set(&set);
         free(keys);
@@ -182,7 +183,7 @@ static void few_keys_take_few_bytes(void) {
         struct bloom_key_set set = new_set(BOTH[i / 2]);
         add_keys(&set, keys, i % 2 ? 16 : 0);
         assert_settles_to(&set, i % 2 ? 16 : 0);
-        if (REAL_LIMITS) {
+        if (has_real_limits()) {
             assert_same(memory.allocations, i % 2, "allocations");
             assert_true(memory.bytes_most <= 512);
         }
@@ -235,7 +236,7 @@ static void chosen_keys_do_not_pile_up(void) {
             set.seed[1] = random_next(&random);
             add_keys(&set, keys, KEYS);
             assert_settles_to(&set, count_distinct(LAYOUTS[i], keys, KEYS));
-            if (set.steps == 0 || (REAL_LIMITS && set.steps > 6 * KEYS))
+            if (set.steps == 0 || (has_real_limits() && set.steps > 6 * KEYS))
                 fail_msg("family %d, layout %s: %.2f slots passed a key", family, LAYOUTS[i]->name,
                          (double)set.steps / KEYS);
             assert_builds(&set, keys, KEYS);

@@ -14,6 +14,15 @@
 
 #include <cmocka.h>
 
+/* With CASE=NAME in the environment only that test runs; * and ? in it stand for others. */
+void cmocka_set_test_filter(const char *pattern);
+
+__attribute__((constructor)) static void choose_case(void) {
+    const char *name = getenv("CASE");
+    if (name != NULL && *name != '\0')
+        cmocka_set_test_filter(name);
+}
+
 struct test {
     void (*run)(void);
 };
@@ -40,12 +49,10 @@ static inline void call_test(void **state) {
         }                                                                                          \
     }
 
-/* Whether the limits of the library are those that users get (tests/limits.mk). */
-#ifdef OTHER_LIMITS
-enum { REAL_LIMITS = 0 };
-#else
-enum { REAL_LIMITS = 1 };
-#endif
+/* Returns true if the limits of the library are those that users get (base/limits.h). */
+static inline bool has_real_limits(void) {
+    return getenv("BLOOM_LIMITS") == NULL;
+}
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

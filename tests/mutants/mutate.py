@@ -1,7 +1,7 @@
 """Makes the mutants of a C source: one operator, bound, statement or pair of arguments changed, or
-a limit (tests/limits.mk) one more or one less where it is used.
+a limit (ext/base/limits.h) one more or one less where it is used.
 
-mutants_of(text, limits) gives them as (from, to, replacement): text[from:to] is to be replaced. It
+mutants_of(text) gives them as (from, to, replacement): text[from:to] is to be replaced. It
 knows the form that clang-format gives the sources, not C; what does not compile is for the compiler
 to find. Constants of tables, declarations and preprocessor lines are left alone, and whatever
 stands outside functions.
@@ -10,6 +10,7 @@ import re
 
 HIDDEN = re.compile(r"""/\*.*?\*/ | //[^\n]* | (?m:^)[ \t]*\#(?:\\\n|[^\n])*
                       | (?<!\\)"(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""", re.VERBOSE | re.DOTALL)
+LIMIT = re.compile(r"\bbloom_limits\.\w+")
 FUNCTION = re.compile(r"\) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 
 # What takes an operator's place. + - * & with spaces on both sides only: there the formatter leaves
@@ -75,7 +76,7 @@ def statements(code, start, end):
             begin = 0
 
 
-def mutants_of(text, limits):
+def mutants_of(text):
     code, found = masked(text), []
     for function in FUNCTION.finditer(code):
         start, end = function.span(1)
@@ -85,9 +86,8 @@ def mutants_of(text, limits):
             number = int(match[0], 0)
             found += [(*match.span(), str(other)) for other in (number + 1, number - 1)
                       if other >= 0]
-        for match in re.compile(r"\bBLOOM_[A-Z_]+\b").finditer(code, start, end):
-            if match[0] in limits:
-                found += [(*match.span(), f"({match[0]} {by})") for by in ("+ 1", "- 1")]
+        for match in LIMIT.finditer(code, start, end):
+            found += [(*match.span(), f"({match[0]} {by})") for by in ("+ 1", "- 1")]
         for match in CONDITION.finditer(code, start, end):
             span = match.end(), pieces(code, match.end())[-1]
             found.append((*span, f"!({text[slice(*span)]})"))

@@ -70,21 +70,16 @@ class Mutant:
         self.rank, self.folder = None, self.name.split("/")[1]
 
 
-def limits():
-    """Those of tests/limits.mk. What changes them is run first on the build in which each is at its
-    smallest, where it changes most."""
-    return set(re.findall(r"^ +(BLOOM_\w+)=", (TOP / "tests/limits.mk").read_text(), re.MULTILINE))
-
-
 def mutants():
     """All of them in an order that follows from the seed and what each is: elsewhere a line may
     change without drawing others."""
-    found, times, known = [], {}, limits()
+    found, times = [], {}
     for path in sources():
         text = path.read_text(encoding="utf-8")
-        for change in mutate.mutants_of(text, known):
+        for change in mutate.mutants_of(text):
             mutant = Mutant(path, text, change)
-            mutant.limited = not known.isdisjoint(re.findall(r"BLOOM_\w+", mutant.before))
+            # Such a one is run first with each limit at its smallest, where it changes most.
+            mutant.limited = "bloom_limits." in mutant.before
             chosen = mutant.limited if WORD == "limits" else \
                 WORD in f"{mutant.name}:{mutant.line}"
             if not chosen or PREFETCH in mutant.before:

@@ -181,7 +181,7 @@ class Go(Checkout):
         self.shows(first.replace('"SELECT bloom_check(bloom_add(bloom_new(100), ?1), ?1)"',
                                  '"SELECT bloom_version() = \'9.9.9\' AND ? = \'a\'"'),
                    f"rm -r vendor\n{install.splitlines()[1]}\ngo run .", "main.go")
-        self.machine('cd "$BLOOM"; go vet . ./ext/packages/go')
+        self.machine('cd "$BLOOM"; go vet .')
 
     def test_go_get_of_an_address(self):
         """The proxy of the test tells go where the address of the module has its repository."""
@@ -194,7 +194,7 @@ class Go(Checkout):
             threading.Thread(target=server.serve_forever, daemon=True).start()
             printed = self.machine(
                 "(cd $GOMODCACHE; rm -rf bloom.example cache/download/bloom.example cache/vcs)\n"
-                f"go mod init example.com/visits; go get {place}/ext/packages/go@v{RELEASE}\n"
+                f"go mod init example.com/visits; go get {place}@v{RELEASE}\n"
                 "go run .", HTTP_PROXY=f"http://127.0.0.1:{server.server_port}",
                 GOPRIVATE="bloom.example", GOINSECURE="bloom.example", GIT_CONFIG_COUNT="1",
                 GIT_CONFIG_KEY_0=f"url.{self.address()}.insteadOf",

@@ -20,7 +20,7 @@ SEARCHED = {
     "WAL": ["sql/QUESTIONS.html"],
     "30 days": ["sql/index.html", "sql/QUESTIONS.html"],
     "expire": ["sql/index.html", "sql/QUESTIONS.html"],
-    "webhook": ["sql/index.html", "sql/recent_events.sql.html", "sql/handled_events.sql.html"],
+    "webhook": ["sql/index.html", "sql/handled_events.sql.html"],
     "dedupe": ["sql/index.html"],
     "password": ["sql/passwords.sql.html"],
     "delete a key": ["sql/QUESTIONS.html"]}

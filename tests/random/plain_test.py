@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Plain URLs and lines take a shortcut. Here bloom_list, bloom_url and what a filter takes are
-compared with a build without it (BLOOM_URL_PLAIN=0), the argument: over random lines, plain or
-nearly so, and over the list in sql/data. COUNT chooses how many lists, SEED which."""
+compared with a library without it, the argument, which reads BLOOM_LIMITS=url_plain=0: over random
+lines, plain or nearly so, and over the list in sql/data. COUNT chooses how many lists, SEED which.
+"""
 import os
 import pathlib
 import random

@@ -209,6 +209,9 @@ def chosen(suites, word):
 
 def main(arguments):
     library = None
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0
     if arguments[:1] == ["--build"]:
         library, arguments = arguments[1], arguments[2:]
     suites = [(name.strip(), command) for name, _, command in
@@ -219,7 +222,8 @@ def main(arguments):
     # 110027), so that what was compiled well stops.
     os.environ.setdefault("ASAN_OPTIONS", "detect_stack_use_after_return=0")
     if not suites:
-        print(f"no suite and no script has {word} in its name")
+        print(f"no suite and no script has {word} in its name. make long, exhaustive, packages and"
+              " clusters have others, and take ONLY, too")
         return 2
     if library:
         suites = build(suites, library)

@@ -64,7 +64,7 @@ RUNS = [
     (CHOICE, {"ONLY": "beta"}, 1, "FAIL alpha", None),
     (CHOICE, {"ONLY": "gam"}, 0, "ok   gamma: 1 passed, 0 failed", None),
     (CHOICE, {"ONLY": "tests/unit"}, 0, "skipped: cmocka.h", None),
-    (CHOICE, {"ONLY": "python"}, 2, "no suite and no script has python in its name\n", None),
+    (CHOICE, {"ONLY": "python"}, 2, "no suite and no script has python in its name.", None),
     ([UNIT, "none=echo '[  PASSED  ] 0 test(s).'"], {"CASE": "one"}, 0,
      "\n1 passed, 0 failed, 0 skipped\n", None),
     ([UNIT], {"CASE": "three"}, 2, "no test of these suites is named three\n", None),

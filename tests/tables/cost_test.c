@@ -7,7 +7,7 @@
  */
 #include "../library/library_test.h"
 
-#include "sqlite-bloom.h"
+#include "../runner/load.h"
 
 #include <unistd.h>
 
@@ -165,8 +165,7 @@ static void remove_file(const char *path) {
 static sqlite3 *open_database(const char *path) {
     sqlite3 *database;
     remove_file(path);
-    if (sqlite3_open(path, &database) != SQLITE_OK ||
-        sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK)
+    if (sqlite3_open(path, &database) != SQLITE_OK || load_bloom(database, NULL) != SQLITE_OK)
         fail_msg("no database");
     sqlite3_db_config(database, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
     run(database,

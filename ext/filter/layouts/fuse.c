@@ -34,6 +34,7 @@
  */
 #include "filter/layout.h"
 
+#include "base/limits.h"
 #include "base/portable.h"
 #include "filter/key_set.h"
 
@@ -48,27 +49,12 @@ enum {
     /* 96 places at least, 12 bytes, so that eight can be read wherever a number is. */
     FUSE_SEGMENT_LOG_MINIMUM = 5,
     FUSE_SEGMENT_LOG_MAXIMUM = 31,
-    FUSE_SEEDS_MAXIMUM = 64
+    FUSE_SEEDS_MAXIMUM = 64,
+    FUSE_BATCH = 32 /* keys checked together: enough for their cache misses to overlap */
 };
 
-/* Limits, which a build may set. Keys checked together: enough for their cache misses to overlap.
- */
-#ifndef BLOOM_FUSE_BATCH
-#define BLOOM_FUSE_BATCH 32
-#endif
-/* Places that are searched together for those that only one key has. */
-#ifndef BLOOM_FUSE_PLACES_SEARCHED
-#define BLOOM_FUSE_PLACES_SEARCHED 256
-#endif
-/* Room for places that wait to be peeled, at first; it is doubled when they need more. */
-#ifndef BLOOM_FUSE_WAITING_FIRST
-#define BLOOM_FUSE_WAITING_FIRST 64
-#endif
-/* Keys that are given their numbers between two questions whether to go on. */
-#ifndef BLOOM_FUSE_KEYS_ASSIGNED
-#define BLOOM_FUSE_KEYS_ASSIGNED 16384
-#endif
-static_assert((int)BLOOM_FUSE_WAITING_FIRST >= (int)FUSE_PLACES, "room for the places of a key");
+static_assert((int)BLOOM_MOST(fuse_waiting_first) >= (int)FUSE_PLACES,
+              "room for the places of a key");
 
 /* The header as numbers: bytes 40 to 47 are the seed, byte 48 is w, byte 49 is s, bytes 50 to 55
  * are the segments in which first places are. */
@@ -211,10 +197,10 @@ static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
 static void fuse_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                             const uint64_t *words, size_t count, uint8_t *found) {
     struct fuse_form form = fuse_form_of(shape);
-    uint64_t hashes[BLOOM_FUSE_BATCH], places[BLOOM_FUSE_BATCH][FUSE_PLACES];
+    uint64_t hashes[FUSE_BATCH], places[FUSE_BATCH][FUSE_PLACES];
     bool any = shape->capacity > 0;
     while (count > 0) {
-        size_t now = count < BLOOM_FUSE_BATCH ? count : BLOOM_FUSE_BATCH;
+        size_t now = count < FUSE_BATCH ? count : FUSE_BATCH;
         for (size_t i = 0; i < now; i++) {
             hashes[i] = bloom_mix(words[i] + form.seed);
             fuse_places(&form, hashes[i], places[i]);
@@ -437,12 +423,12 @@ static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
     uint8_t *counts = builder->counts, *owned = builder->owned;
     uint64_t *sums = builder->sums, *hashes = builder->hashes;
     uint64_t peeled = builder->peeled, waiting_count = 0;
-    uint32_t *waiting = builder->waiting, alone[BLOOM_FUSE_PLACES_SEARCHED];
-    for (uint64_t next = from; next < complete; next += BLOOM_FUSE_PLACES_SEARCHED) {
+    uint32_t *waiting = builder->waiting, alone[BLOOM_MOST(fuse_places_searched)];
+    for (uint64_t next = from; next < complete; next += bloom_limits.fuse_places_searched) {
         size_t found = fuse_find_alone(counts, next,
-                                       complete - next < BLOOM_FUSE_PLACES_SEARCHED
+                                       complete - next < bloom_limits.fuse_places_searched
                                            ? complete
-                                           : next + BLOOM_FUSE_PLACES_SEARCHED,
+                                           : next + bloom_limits.fuse_places_searched,
                                        alone);
         for (size_t i = 0; i < found; i++)
             for (uint64_t place = alone[i];; place = waiting[--waiting_count]) {
@@ -517,7 +503,8 @@ static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *paylo
     const uint32_t unused = 64 - form.width;
     uint64_t left = builder->keys;
     while (left > 0) {
-        uint64_t stretch = left < BLOOM_FUSE_KEYS_ASSIGNED ? left : BLOOM_FUSE_KEYS_ASSIGNED;
+        uint64_t stretch =
+            left < bloom_limits.fuse_keys_assigned ? left : bloom_limits.fuse_keys_assigned;
         if (bloom_key_set_interrupted(builder->set, stretch, &builder->since_poll))
             return BLOOM_BUILD_INTERRUPTED;
         for (uint64_t end = left - stretch; left > end; left--) {
@@ -553,7 +540,7 @@ static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,
         .set = keys,
         .form = fuse_form_of(shape),
         .keys = shape->capacity,
-        .waiting_room = BLOOM_FUSE_WAITING_FIRST,
+        .waiting_room = bloom_limits.fuse_waiting_first,
     };
     if (builder.keys == 0)
         return BLOOM_BUILT;

@@ -74,6 +74,8 @@ function explain(name, value, number) {
   } else if (typeof value === "number") {
     if (Number.isSafeInteger(value) || value % 1 !== 0 || Math.abs(value) >= 2 ** 63) return;
     advice = "Numbers beyond 2^53 are rounded. Pass a bigint, such as 9007199254740993n";
+  } else if (typeof value === "bigint") {
+    if (BigInt.asIntN(64, value) === value) return;
   } else if (value instanceof Uint8Array) {
     if (!isDetached(value)) return;
     advice = "Its bytes were transferred away. Pass a copy that was made before";

@@ -137,87 +137,17 @@ const valueOf = (database, sql, ...bound) =>
   Object.values(database.prepare(sql)?.get?.(...bound) ?? {})[0];
 
 const PROGRESS_KEYS = 100_000;
-const STATEMENT_KEYS = 1_000_000;
-const ROW_KEYS = 1000;
-const ROW_LENGTH = 1 << 20; // about, in characters
+// Of one statement. A filter table writes what it holds in memory whenever one of several rows
+// begins, so they are many.
+const STATEMENT_KEYS = 200_000;
+const STATEMENT_LENGTH = 1 << 24; // about, in characters
 
-let feeds = 0; // under way: keys and progress may call addAll in turn
+// What JSON hands to SQLite as it is. Elsewhere a zero byte ends a text, and digits may be rounded.
+const isPlainKey = (key) => typeof key === "string"
+  ? !key.includes("\0") && (key.isWellFormed?.() ?? !/\p{Surrogate}/u.test(key))
+  : Number.isSafeInteger(key);
 
-// Collects keys in a temporary table, many in a row: strings as lines, whole numbers as 8 bytes
-// each, everything else as it is. Rows are written to the file for temporary data, so memory stays
-// flat.
-class Feed {
-  constructor(database) {
-    this.database = database;
-    this.kinds = new Set();
-    this.done = 0;
-    this.strings = [];
-    this.length = 0;
-    this.numbers = new DataView(new ArrayBuffer(8 * ROW_KEYS));
-    this.count = 0;
-    this.table = `temp.bloom_feed_${feeds}`;
-    database.exec(`CREATE TABLE IF NOT EXISTS ${this.table}(kind TEXT, row)`);
-    this.empty();
-    this.insert = database.prepare(`INSERT INTO ${this.table} VALUES (?, ?)`);
-  }
-
-  write(kind, row) {
-    this.insert.run(kind, row);
-    this.kinds.add(kind);
-  }
-
-  add(key) {
-    this.done++;
-    if (typeof key === "string" && key.length > 0 && !/[\r\n\p{Surrogate}]/u.test(key)) {
-      this.length += key.length;
-      if (this.strings.push(key) === ROW_KEYS || this.length > ROW_LENGTH) this.flushStrings();
-    } else if (typeof key === "number" && Number.isSafeInteger(key)) {
-      this.numbers.setUint32(8 * this.count, key >>> 0, true);
-      this.numbers.setInt32(8 * this.count + 4, Math.floor(key / 2 ** 32), true);
-      if (++this.count === ROW_KEYS) this.flushNumbers();
-    } else if (typeof key === "bigint" && BigInt.asIntN(64, key) === key) {
-      this.numbers.setBigInt64(8 * this.count, key, true);
-      if (++this.count === ROW_KEYS) this.flushNumbers();
-    } else {
-      explain("addAll", key, this.done);
-      if (!Number.isNaN(key)) this.write("key", key);
-    }
-  }
-
-  // The row begins with a line end, since bloom_lines leaves out a byte order mark at its start.
-  flushStrings() {
-    if (this.strings.length > 0) this.write("lines", "\n" + this.strings.join("\n"));
-    this.strings = [];
-    this.length = 0;
-  }
-
-  flushNumbers() {
-    const bytes = new Uint8Array(this.numbers.buffer, 0, 8 * this.count);
-    if (this.count > 0) this.write("integers", bytes);
-    this.count = 0;
-  }
-
-  // Adds all keys so far to a filter table.
-  flush(name) {
-    this.flushStrings();
-    this.flushNumbers();
-    const columns = { lines: "text", integers: "value", key: "row" };
-    const functions = { lines: ", bloom_lines(row)", integers: ", bloom_integers(row)", key: "" };
-    const parts = [...this.kinds].map((kind) => `SELECT ${columns[kind]} FROM ${this.table}` +
-      `${functions[kind]} WHERE kind = '${kind}'`);
-    if (parts.length > 0)
-      this.database.exec(`INSERT INTO ${name}(key) ${parts.join(" UNION ALL ")}`);
-    this.empty();
-  }
-
-  empty() {
-    this.database.exec(`DELETE FROM ${this.table}`);
-    this.kinds.clear();
-  }
-}
-
-// Within a savepoint: all keys are added, or none. One statement adds many, because a filter table
-// writes what it holds in memory whenever a statement of several rows begins.
+// Within a savepoint: all keys are added, or none.
 function addAll(database, table, keys) {
   const { progress } = optionsOf("addAll", ["progress"], arguments, 4);
   if (typeof database?.prepare !== "function" || Number(valueOf(database, "SELECT 1")) !== 1)
@@ -226,27 +156,38 @@ function addAll(database, table, keys) {
     throw problem("addAll", `the table is ${shown(table)}. Pass its name as a string`);
   const name = `"${table.replaceAll('"', '""')}"`;
   database.prepare(`SELECT info FROM ${name}`); // an error where there is no filter table
-  database.exec("SAVEPOINT bloom_feed");
-  feeds++;
+  const addMany = database.prepare(`INSERT INTO ${name}(key) SELECT value FROM json_each(?)`);
+  // libsql takes bytes as a list of values, if they are the only argument.
+  const addOne = database.prepare(`INSERT INTO ${name}(key) SELECT ? WHERE ?`);
+  let [done, plain, length] = [0, [], 0];
+  const flush = () => {
+    if (plain.length > 0) addMany.run(JSON.stringify(plain));
+    [plain, length] = [[], 0];
+  };
+  database.exec("SAVEPOINT bloom_add_all");
   try {
-    const feed = new Feed(database);
     for (const batch of batchesOf("addAll", keys)) {
       for (const key of batch) {
         if (key === null || key === undefined) continue;
-        feed.add(key);
-        if (feed.done % STATEMENT_KEYS === 0) feed.flush(name);
-        if (feed.done % PROGRESS_KEYS === 0) progress?.(feed.done);
+        done++;
+        if (isPlainKey(key)) {
+          length += key.length ?? 0;
+          if (plain.push(key) === STATEMENT_KEYS || length > STATEMENT_LENGTH) flush();
+        } else {
+          explain("addAll", key, done);
+          if (!Number.isNaN(key)) addOne.run(key, 1);
+        }
+        if (done % PROGRESS_KEYS === 0) progress?.(done);
       }
     }
-    feed.flush(name);
-    if (feed.done % PROGRESS_KEYS !== 0) progress?.(feed.done);
-    return feed.done;
+    flush();
+    if (done % PROGRESS_KEYS !== 0) progress?.(done);
+    return done;
   } catch (error) {
-    database.exec("ROLLBACK TO bloom_feed");
+    database.exec("ROLLBACK TO bloom_add_all");
     throw error;
   } finally {
-    feeds--;
-    database.exec("RELEASE bloom_feed");
+    database.exec("RELEASE bloom_add_all");
   }
 }
 

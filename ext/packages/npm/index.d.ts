@@ -98,7 +98,7 @@ export interface AddOptions {
 }
 
 /**
- * Adds all keys to a filter table, a million with each INSERT, and returns how many there were. An
+ * Adds all keys to a filter table, many with each INSERT, and returns how many there were. An
  * error leaves the table as it was, also when the keys are lines with line ends.
  */
 export declare function addAll(database: Preparing, table: string, keys: Iterable<Key>,

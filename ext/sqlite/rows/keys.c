@@ -10,6 +10,7 @@
  *
  * Keys are read from the filter about a hundred at a time.
  */
+#include "base/limits.h"
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
 
@@ -19,22 +20,13 @@ enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
  * come in this order. */
 enum { KEYS_EQUAL, KEYS_ABOVE, KEYS_FROM, KEYS_BELOW, KEYS_TO, KEYS_COMPARISONS };
 
-/* Limits, which a build may set. How many numbers are searched for keys between two polls. */
-#ifndef BLOOM_KEYS_SEARCHED
-#define BLOOM_KEYS_SEARCHED (8 * BLOOM_SQL_STRETCH)
-#endif
-/* How many keys are read at a time. */
-#ifndef BLOOM_KEYS_LISTED
-#define BLOOM_KEYS_LISTED 128
-#endif
-
 struct keys_cursor {
     struct bloom_rows rows;     /* first; row is the key */
     struct bloom_stored filter; /* its bytes belong to the cursor's argument */
     int64_t first, last;        /* still to be listed; none if first > last */
     bool descending;
     size_t at, count; /* in listed */
-    uint64_t listed[BLOOM_KEYS_LISTED];
+    uint64_t listed[BLOOM_MOST(keys_listed)];
 };
 
 static unsigned keys_plan(sqlite3_index_info *info, int argument) {
@@ -89,15 +81,15 @@ static void keys_compare(struct keys_cursor *cursor, int comparison, sqlite3_val
 static int keys_list(struct keys_cursor *cursor) {
     const struct bloom_shape *shape = &cursor->filter.shape;
     const uint8_t *payload = bloom_stored_payload(&cursor->filter);
-    const size_t room = sizeof cursor->listed / sizeof *cursor->listed;
+    const size_t room = bloom_limits.keys_listed;
     int code = SQLITE_OK;
     cursor->at = cursor->count = 0;
     while (code == SQLITE_OK && cursor->count == 0 && cursor->first <= cursor->last) {
         int64_t first = cursor->first, last = cursor->last;
         if (cursor->descending)
-            first = keys_greater(first, last - BLOOM_KEYS_SEARCHED + 1);
-        else if (last - first >= BLOOM_KEYS_SEARCHED)
-            last = first + BLOOM_KEYS_SEARCHED - 1;
+            first = keys_greater(first, last - bloom_limits.keys_searched + 1);
+        else if (last - first >= bloom_limits.keys_searched)
+            last = first + bloom_limits.keys_searched - 1;
         cursor->count = bloom_bitmap_list(shape, payload, (uint64_t)first, (uint64_t)last,
                                           cursor->descending, cursor->listed, room);
         const bool full = cursor->count == room;

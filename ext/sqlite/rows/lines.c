@@ -10,6 +10,7 @@
  * The next LF is searched once and then remembered, so that a text whose lines end in CR takes
  * linear time, too.
  */
+#include "base/limits.h"
 #include "list/span.h"
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
@@ -17,12 +18,6 @@
 #include <string.h>
 
 enum { LINES_COLUMN_LINE, LINES_COLUMN_TEXT, LINES_COLUMN_ARGUMENT };
-
-/* A shorter text gets a zero byte at its end, because SQLite up to 3.40 would otherwise copy it for
- * whoever reads it. A build may set it. */
-#ifndef BLOOM_LINE_TERMINATED
-#define BLOOM_LINE_TERMINATED 128
-#endif
 
 struct lines_cursor {
     struct bloom_rows rows; /* first; row is the number of the line */
@@ -70,7 +65,7 @@ static int lines_next(struct bloom_rows *rows) {
         int code = lines_step(cursor);
         if (code == SQLITE_OK && cursor->end > cursor->start)
             return SQLITE_OK;
-        if (code == SQLITE_OK && cursor->next - asked >= BLOOM_SQL_STRETCH) {
+        if (code == SQLITE_OK && cursor->next - asked >= bloom_limits.sql_stretch) {
             code = bloom_poll(rows->database);
             asked = cursor->next;
         }
@@ -109,9 +104,9 @@ static bool lines_is_plain(const uint8_t *text, size_t length) {
 }
 
 static void lines_text(sqlite3_context *context, const uint8_t *text, size_t length) {
-    char terminated[BLOOM_LINE_TERMINATED];
+    char terminated[BLOOM_MOST(line_terminated)];
     bool plain = lines_is_plain(text, length);
-    if (plain && length < sizeof terminated) {
+    if (plain && length < bloom_limits.line_terminated) {
         memcpy(terminated, text, length);
         terminated[length] = '\0';
         sqlite3_result_text(context, terminated, -1, SQLITE_TRANSIENT);

@@ -30,13 +30,17 @@ extern "C" {
     ) -> c_int;
 }
 
-/// SQLite's code for why the extension could not be registered: out of memory, as it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Error(pub c_int);
+/// Why the extension could not be registered: out of memory, as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Error {
+    /// SQLite's code.
+    pub code: c_int,
+}
 
 impl std::fmt::Display for Error {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "bloom could not be registered: SQLite error {}", self.0)
+        write!(formatter, "bloom could not be registered: SQLite error {}", self.code)
     }
 }
 
@@ -48,6 +52,6 @@ pub fn register() -> Result<(), Error> {
     // Safety: SQLite calls the entry point with what it declares; both live as long as the program.
     match unsafe { sqlite3_auto_extension(Some(sqlite3_bloom_init)) } {
         0 => Ok(()),
-        code => Err(Error(code)),
+        code => Err(Error { code }),
     }
 }

@@ -1,21 +1,21 @@
-// Package bloom gives github.com/mattn/go-sqlite3 persistent Bloom filters: values, aggregates and
-// tables, compiled in by cgo.
+// Package sqlitebloom gives github.com/mattn/go-sqlite3 persistent Bloom filters: values,
+// aggregates and tables, compiled in by cgo.
 //
-//	bloom.Register()
+//	sqlitebloom.Register()
 //	database, err := sql.Open("sqlite3", ":memory:")
 //	// SELECT bloom_check(bloom_add(bloom_new(100), 'a'), 'a')
 //
-// Drivers without C (modernc.org/sqlite, ncruces/go-sqlite3) cannot take it; the README says how
-// they read its filters.
-package bloom
+// Drivers without C (modernc.org/sqlite, ncruces/go-sqlite3) cannot take it; the README of
+// ext/packages/go says how they read its filters.
+package sqlitebloom
 
 /*
 #cgo CFLAGS: -std=c11 -O2 -fvisibility=hidden -DSQLITE_CORE
-#cgo CFLAGS: -I${SRCDIR}/../sqlite -I${SRCDIR}/../..
+#cgo CFLAGS: -I${SRCDIR}/ext/packages/sqlite -I${SRCDIR}/ext
 #cgo linux LDFLAGS: -lm
 #cgo freebsd LDFLAGS: -lm
 #cgo darwin LDFLAGS: -Wl,-undefined,dynamic_lookup
-#include "sqlite-bloom.h"
+#include "sqlite-bloom.c"
 
 static int register_bloom(void) {
     return sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);
@@ -24,13 +24,19 @@ static int register_bloom(void) {
 import "C"
 
 import (
+	"embed"
 	"fmt"
 
-	// So that go mod vendor finds the C sources.
-	_ "bloom.example/sqlite-bloom"
 	// The driver brings the SQLite that this package is linked with.
 	_ "github.com/mattn/go-sqlite3"
 )
+
+// Makes go mod vendor copy the C sources, since it copies what Go code embeds. No program gets
+// these files, because none uses them.
+//
+//go:embed ext/*.c ext/*.h ext/packages/sqlite
+//go:embed ext/base ext/filter ext/foreign ext/hash ext/list ext/sqlite ext/table ext/url
+var _ embed.FS
 
 // Register gives every connection that is opened from now on the functions and tables of bloom.
 // Calling it again changes nothing.
