@@ -68,9 +68,9 @@ struct sqlite_bloom_filter {
     const uint8_t *payload;
     uint8_t *writable; /* bytes; NULL: for reading only */
     bool owns;         /* the bytes; otherwise they are the caller's */
-    /* The check of a filter without a key rule whose keys are hashed by murmur3 and decided by one
-     * word, as those of most filters are; or NULL. */
-    bloom_word_check *plain_check;
+    /* The kernel of a filter of layout blocked without a key rule and a salt, as most filters are;
+     * or NULL. */
+    const struct bloom_kernel *plain;
 };
 
 static void filter_begin(struct sqlite_bloom_filter *filter, const struct bloom_memory *memory,
@@ -82,9 +82,9 @@ static void filter_begin(struct sqlite_bloom_filter *filter, const struct bloom_
                                            .payload = bytes + bloom_header_bytes(shape),
                                            .writable = writable,
                                            .owns = owns};
-    if (shape->keying.rule == NULL && bloom_is_murmur3(shape) &&
-        shape->layout == &bloom_layout_blocked)
-        filter->plain_check = bloom_blocked_word_check();
+    if (shape->layout == &bloom_layout_blocked && shape->keying.rule == NULL &&
+        bloom_is_murmur3(shape))
+        filter->plain = bloom_blocked_kernel();
 }
 
 /* Makes a filter that owns its bytes. NULL: there was no memory for them. */
@@ -287,13 +287,17 @@ static int words_of_any(const struct bloom_shape *shape, const struct sqlite_blo
         shape->layout->name, shape->layout->hashing->keys);
 }
 
-/* The words of a key that is added to a filter of that shape, or removed; a shape without bits has
- * room for all. Inline for most filters and keys, because calls would be a tenth of the work. */
+/* Returns true for keys that most filters have: without a key rule, hashed by MurmurHash3. */
+static inline bool is_plain(const struct bloom_shape *shape) {
+    return shape->keying.rule == NULL && bloom_is_murmur3(shape);
+}
+
+/* The words of a key that is added to a filter of that shape; one without bits has room for all.
+ * Inline for plain keys, because calls would be a tenth of the work. */
 BLOOM_INLINE int words_to_add(const struct bloom_shape *shape, const struct sqlite_bloom_key *key,
                               const struct bloom_memory *memory,
-                              uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
-                              const struct report *report) {
-    const bool plain = shape->keying.rule == NULL && bloom_is_murmur3(shape);
+                              uint64_t words[BLOOM_HASH_WORDS_MAXIMUM], const struct report *report,
+                              bool plain) {
     if (plain && is_of_bytes(key) && !is_filter_key(key))
         bloom_murmur3_bytes(key_bytes(key), key->length, words);
     else if (plain && key->type == SQLITE_BLOOM_INTEGER)
@@ -335,15 +339,11 @@ static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_blo
                                       : SQLITE_BLOOM_NO_KEY;
 }
 
-/* The hash is inline in each: a call more would be 5 % of a check. */
 BLOOM_INLINE int check_of_bytes(const struct sqlite_bloom_filter *filter,
                                 enum sqlite_bloom_key_type type, const void *bytes, size_t length) {
-    uint64_t words[2];
-    if (filter->plain_check == NULL ||
-        (type == SQLITE_BLOOM_BYTES && bloom_is_filter(bytes, length)))
+    if (filter->plain == NULL || (type == SQLITE_BLOOM_BYTES && bloom_is_filter(bytes, length)))
         return check_any(filter, (struct sqlite_bloom_key){type, {bytes}, length});
-    bloom_murmur3_bytes(bytes, length, words);
-    return filter->plain_check(&filter->shape, filter->payload, words[0]);
+    return filter->plain->check_bytes(&filter->shape, filter->payload, bytes, length);
 }
 
 int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, const char *text,
@@ -357,11 +357,9 @@ int sqlite_bloom_filter_check_bytes(const struct sqlite_bloom_filter *filter, co
 }
 
 int sqlite_bloom_filter_check_integer(const struct sqlite_bloom_filter *filter, int64_t integer) {
-    uint64_t words[2];
-    if (filter->plain_check == NULL)
+    if (filter->plain == NULL)
         return check_any(filter, sqlite_bloom_integer_key(integer));
-    bloom_murmur3_integer(integer, words);
-    return filter->plain_check(&filter->shape, filter->payload, words[0]);
+    return filter->plain->check_integer(&filter->shape, filter->payload, integer);
 }
 
 int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, double real) {
@@ -383,7 +381,7 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     uint8_t unknown[CHECKED_TOGETHER]; /* keys that have no words */
     uint8_t answer[CHECKED_TOGETHER];  /* to each of these */
     const size_t width = filter->shape.layout->hash_words;
-    const bool plain = filter->plain_check != NULL;
+    const bool plain = filter->plain != NULL;
     uint64_t *to = words;
     size_t unknowns = 0;
     int64_t in = 0;
@@ -478,6 +476,7 @@ static int add_many(struct sqlite_bloom_filter *filter, const struct sqlite_bloo
                     size_t count, size_t *added, const struct report *report) {
     const struct bloom_layout *layout = filter->shape.layout;
     uint64_t words[BLOOM_MOST(builder_words) + BLOOM_HASH_WORDS_MAXIMUM];
+    const bool plain = is_plain(&filter->shape);
     size_t done = 0;
     int status = may_change(filter, layout->add != NULL, "add keys to a", layout->advice, report);
     while (status == SQLITE_BLOOM_OK && done < count) {
@@ -485,7 +484,7 @@ static int add_many(struct sqlite_bloom_filter *filter, const struct sqlite_bloo
         while (status == SQLITE_BLOOM_OK && done + waiting < count &&
                (waiting + 1) * layout->hash_words <= bloom_limits.builder_words) {
             status = words_to_add(&filter->shape, &keys[done + waiting], &filter->memory,
-                                  words + waiting * layout->hash_words, report);
+                                  words + waiting * layout->hash_words, report, plain);
             waiting += status == SQLITE_BLOOM_OK;
         }
         layout->add(&filter->shape, writable_payload(filter), words, waiting);
@@ -502,9 +501,44 @@ int sqlite_bloom_filter_add_many(struct sqlite_bloom_filter *filter,
     return add_many(filter, keys, count, added, &(struct report){problem, __func__});
 }
 
-int sqlite_bloom_filter_add(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
-                            char *problem) {
-    return add_many(filter, &key, 1, NULL, &(struct report){problem, __func__});
+static int add_any(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key, char *problem) {
+    return add_many(filter, &key, 1, NULL, &(struct report){problem, "sqlite_bloom_filter_add"});
+}
+
+/* The hash is inline in each, as in the checks. */
+BLOOM_INLINE int add_bytes(struct sqlite_bloom_filter *filter, enum sqlite_bloom_key_type type,
+                           const void *bytes, size_t length, char *problem) {
+    uint64_t words[2];
+    if (filter->plain == NULL || filter->writable == NULL ||
+        (type == SQLITE_BLOOM_BYTES && bloom_is_filter(bytes, length)))
+        return add_any(filter, (struct sqlite_bloom_key){type, {bytes}, length}, problem);
+    bloom_murmur3_bytes(bytes, length, words);
+    filter->plain->add_one(&filter->shape, writable_payload(filter), words[0]);
+    return SQLITE_BLOOM_OK;
+}
+
+int sqlite_bloom_filter_add_text(struct sqlite_bloom_filter *filter, const char *text,
+                                 size_t length, char *problem) {
+    return add_bytes(filter, SQLITE_BLOOM_TEXT, text, length, problem);
+}
+
+int sqlite_bloom_filter_add_bytes(struct sqlite_bloom_filter *filter, const void *bytes,
+                                  size_t length, char *problem) {
+    return add_bytes(filter, SQLITE_BLOOM_BYTES, bytes, length, problem);
+}
+
+int sqlite_bloom_filter_add_integer(struct sqlite_bloom_filter *filter, int64_t integer,
+                                    char *problem) {
+    uint64_t words[2];
+    if (filter->plain == NULL || filter->writable == NULL)
+        return add_any(filter, sqlite_bloom_integer_key(integer), problem);
+    bloom_murmur3_integer(integer, words);
+    filter->plain->add_one(&filter->shape, writable_payload(filter), words[0]);
+    return SQLITE_BLOOM_OK;
+}
+
+int sqlite_bloom_filter_add_real(struct sqlite_bloom_filter *filter, double real, char *problem) {
+    return add_any(filter, sqlite_bloom_real_key(real), problem);
 }
 
 int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
@@ -514,7 +548,7 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
     int status = may_change(filter, filter->shape.layout->repeats, "remove keys from a",
                             "Make it with layout counting", &report);
     if (status == SQLITE_BLOOM_OK)
-        status = words_to_add(&filter->shape, &key, &filter->memory, words, &report);
+        status = words_of_any(&filter->shape, &key, &filter->memory, words, &report);
     if (status == SQLITE_BLOOM_OK)
         bloom_counting_remove(&filter->shape, writable_payload(filter), words);
     return status;
@@ -528,7 +562,7 @@ int sqlite_bloom_filter_count(const struct sqlite_bloom_filter *filter, struct s
     if (!layout->repeats)
         return report_not_offered(&report, layout, "count keys in a",
                                   "Make it with layout counting");
-    int status = words_to_add(&filter->shape, &key, &filter->memory, words, &report);
+    int status = words_of_any(&filter->shape, &key, &filter->memory, words, &report);
     return status == SQLITE_BLOOM_OK
                ? (int)bloom_counting_times(&filter->shape, filter->payload, words)
                : status;
@@ -647,7 +681,8 @@ int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     bloom_problem reason;
     struct bloom_builder *building = &builder->builder;
-    int status = words_to_add(&building->shape, &key, &builder->memory, words, &report);
+    int status = words_to_add(&building->shape, &key, &builder->memory, words, &report,
+                              is_plain(&building->shape));
     if (status != SQLITE_BLOOM_OK)
         return status;
     return status_of_building(bloom_builder_add(building, words, reason), reason, &report);

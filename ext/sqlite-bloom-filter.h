@@ -253,8 +253,17 @@ void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
 
 /* Adds a key in place. Allocates what a check does. Fails with NO_KEY and NO_MEMORY, and with
  * REFUSED if the filter is open for reading only, or if its layout is made of a finished set. */
-int sqlite_bloom_filter_add(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
-                            char *problem);
+SQLITE_BLOOM_INLINE int sqlite_bloom_filter_add(struct sqlite_bloom_filter *filter,
+                                                struct sqlite_bloom_key key, char *problem);
+
+/* Add a key of one type. */
+int sqlite_bloom_filter_add_text(struct sqlite_bloom_filter *filter, const char *text,
+                                 size_t length, char *problem);
+int sqlite_bloom_filter_add_bytes(struct sqlite_bloom_filter *filter, const void *bytes,
+                                  size_t length, char *problem);
+int sqlite_bloom_filter_add_integer(struct sqlite_bloom_filter *filter, int64_t integer,
+                                    char *problem);
+int sqlite_bloom_filter_add_real(struct sqlite_bloom_filter *filter, double real, char *problem);
 
 /* Adds count keys. Stops at the first key that cannot be added. Sets *added to the number of keys
  * that were added, counted from the first one. added may be NULL; keys may be NULL when count is 0.
@@ -262,6 +271,25 @@ int sqlite_bloom_filter_add(struct sqlite_bloom_filter *filter, struct sqlite_bl
 int sqlite_bloom_filter_add_many(struct sqlite_bloom_filter *filter,
                                  const struct sqlite_bloom_key *keys, size_t count, size_t *added,
                                  char *problem);
+
+/* Inline, because a key that is passed as a struct is written to memory in small pieces and read as
+ * a large one, for which a processor waits longer than it adds. */
+SQLITE_BLOOM_INLINE int sqlite_bloom_filter_add(struct sqlite_bloom_filter *filter,
+                                                struct sqlite_bloom_key key, char *problem) {
+    switch (key.type) {
+    case SQLITE_BLOOM_TEXT:
+        return sqlite_bloom_filter_add_text(filter, (const char *)key.value.bytes, key.length,
+                                            problem);
+    case SQLITE_BLOOM_BYTES:
+        return sqlite_bloom_filter_add_bytes(filter, key.value.bytes, key.length, problem);
+    case SQLITE_BLOOM_INTEGER:
+        return sqlite_bloom_filter_add_integer(filter, key.value.integer, problem);
+    case SQLITE_BLOOM_REAL:
+        return sqlite_bloom_filter_add_real(filter, key.value.real, problem);
+    default:
+        return sqlite_bloom_filter_add_many(filter, &key, 1, NULL, problem);
+    }
+}
 
 /* Removes a key once, in place. A key that is certainly not in changes nothing. Remove only keys
  * that were added: one that was never added but is probably in decreases the counters of other

@@ -222,7 +222,7 @@ class AsInSql(Program):
         self.assertEqual(
             (filter.capacity, filter.fpr, filter.layout, filter.key, filter.count()),
             (100, 0.001, "blocked", "url", 1))
-        self.assertEqual(filter.fpr_now, sql("bloom_fpr(?)", filter))
+        self.assertEqual(filter.fpr_now, sql("bloom_fpr_now(?)", filter))
         self.assertEqual(filter, Filter.build(["a.example/"], 100, 0.001, **keywords(
             f"key=url, {SALT}")))
         self.assertEqual(repr(filter), "<sqlite_bloom.Filter layout=blocked key=url salted"
@@ -302,7 +302,7 @@ class AsASet(Program):
                  Filter, 1, "1 %"),
                 ("TypeError: sqlite_bloom.Filter.build: key is ['url']. Pass text",
                  lambda: build(["a"], key=["url"])),
-                ("ValueError: sqlite_bloom.Filter: layout is 'counting, key=url'. Write one of...",
+                ("ValueError: sqlite_bloom.Filter: one option has the value 'counting, key=url...",
                  lambda: Filter(9, layout="counting, key=url")),
                 ("ValueError: sqlite_bloom.Filter: cannot make an empty filter of layout fuse...",
                  lambda: build(["a"], 9, layout="fuse")),

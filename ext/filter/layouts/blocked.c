@@ -57,8 +57,8 @@ const struct bloom_kernel *const bloom_blocked_kernels[] = {
 
 static struct bloom_kernel_choice blocked_kernel = {bloom_blocked_kernels, NULL};
 
-bloom_word_check *bloom_blocked_word_check(void) {
-    return bloom_kernel(&blocked_kernel)->check;
+const struct bloom_kernel *bloom_blocked_kernel(void) {
+    return bloom_kernel(&blocked_kernel);
 }
 
 static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payload,

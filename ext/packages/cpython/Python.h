@@ -97,6 +97,7 @@ enum {
 #define SQLITE_BLOOM_PYTHON(F, O) \
     F(PyObject *, PyBool_FromLong, (long v)) \
     F(char *, PyBytes_AsString, (PyObject *o)) \
+    F(int, PyBytes_AsStringAndSize, (PyObject *o, char **v, Py_ssize_t *n)) \
     F(PyObject *, PyBytes_FromStringAndSize, (const char *v, Py_ssize_t n)) \
     F(Py_ssize_t, PyBytes_Size, (PyObject *o)) \
     F(void *, PyCapsule_GetPointer, (PyObject *o, const char *name)) \

@@ -43,11 +43,11 @@ static bool is_a(PyObject *object, PyTypeObject *type) {
     return Py_TYPE(object) == type || PyType_IsSubtype(Py_TYPE(object), type);
 }
 
-int key_of(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number) {
+int key_of_other(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number) {
     Py_ssize_t length;
     int overflow;
-    if (Py_TYPE(object) == &PyUnicode_Type ||
-        (Py_TYPE(object) != &PyLong_Type && is_a(object, &PyUnicode_Type))) {
+    PyErr_Clear(); /* of text that exact_key could not read */
+    if (is_a(object, &PyUnicode_Type)) {
         const char *text = PyUnicode_AsUTF8AndSize(object, &length);
         if (text == NULL)
             return PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)
@@ -100,15 +100,10 @@ static int work_on(struct work *work, const struct sqlite_bloom_key *keys,
     int status = SQLITE_BLOOM_OK;
     if (work->answers != NULL) {
         unsigned char *answers = work->answers + work->read;
-        if (!work->ruled && sqlite_bloom_filter_check_many(work->filter, keys, count, found) < 0)
-            status = SQLITE_BLOOM_REFUSED;
-        for (size_t i = 0; i < count && status == SQLITE_BLOOM_OK; i++) {
-            int answer = work->ruled ? sqlite_bloom_filter_check(work->filter, keys[i]) : found[i];
-            if (answer == SQLITE_BLOOM_NO_MEMORY || answer == SQLITE_BLOOM_REFUSED)
-                status = answer;
-            else if (answer >= 0)
-                answers[places[i]] = (unsigned char)answer;
-        }
+        const int64_t in = sqlite_bloom_filter_check_many(work->filter, keys, count, found);
+        status = in < 0 ? (int)in : SQLITE_BLOOM_OK;
+        for (size_t i = 0; in >= 0 && i < count; i++)
+            answers[places != NULL ? places[i] : i] = found[i];
         if (status == SQLITE_BLOOM_REFUSED)
             snprintf(work->problem, sizeof work->problem, "%s", FILTER_AS_KEY);
     } else if (work->done == 0 && are_lines(keys, count)) {
@@ -162,15 +157,50 @@ static PyObject *value_at(PyObject *source, size_t place) {
     return value;
 }
 
+/* Adds or checks the values from work->read on that have the types of exact_key, of a list or a
+ * tuple that nobody can change meanwhile: no code of Python runs, and no other thread. Returns how
+ * many, or -1 after raising. */
+static int read_exact(struct work *work, size_t most) {
+    const bool is_list = Py_TYPE(work->source) == &PyList_Type;
+    struct sqlite_bloom_key keys[TOGETHER];
+    size_t count = 0;
+    if (!is_list && Py_TYPE(work->source) != &PyTuple_Type)
+        return 0;
+    const size_t length =
+        (size_t)(is_list ? PyList_Size(work->source) : PyTuple_Size(work->source));
+    if (length - work->read < most)
+        most = length > work->read ? length - work->read : 0;
+    for (; count < most; count++) {
+        const Py_ssize_t place = (Py_ssize_t)(work->read + count);
+        if (!exact_key(is_list ? PyList_GetItem(work->source, place)
+                               : PyTuple_GetItem(work->source, place),
+                       &keys[count]))
+            break;
+    }
+    PyErr_Clear(); /* of text that SQLite cannot have, which is read again */
+    if (count == 0 || (work->done == 0 && count < most)) /* which may not look like the others */
+        return 0;
+    const int status = work_on(work, keys, NULL, count);
+    work->read += count;
+    return settle(work, status) == 0 ? (int)count : -1;
+}
+
 static int read_objects(struct work *work) {
     struct sqlite_bloom_key keys[TOGETHER];
     PyObject *values[TOGETHER], *type, *value, *trace;
     unsigned char places[TOGETHER];
-    size_t read, count, most = TOGETHER;
-    do {
+    size_t read = TOGETHER, count;
+    while (read == TOGETHER) {
         int found = 0, status = SQLITE_BLOOM_OK;
+        size_t most = TOGETHER;
         if (work->answers != NULL && work->room - work->read < most)
             most = work->room - work->read;
+        if (work->changed == NULL || work->changed->updates == 0)
+            found = read_exact(work, most);
+        if (found < 0)
+            return -1;
+        if (found > 0)
+            continue;
         for (read = count = 0; found >= 0 && read < most; read++) {
             if ((values[read] = value_at(work->source, work->read + read)) == NULL)
                 break;
@@ -191,7 +221,7 @@ static int read_objects(struct work *work) {
         PyErr_Restore(type, value, trace);
         if (type != NULL || settle(work, status) != 0)
             return -1;
-    } while (read == TOGETHER);
+    }
     PyObject *more = work->answers != NULL ? value_at(work->source, work->read) : NULL;
     if (more != NULL)
         raise_size(work->name);

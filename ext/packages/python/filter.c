@@ -189,8 +189,19 @@ static PyObject *filter_change(PyObject *object, PyObject *added, const char *na
     return status == 0 ? none() : NULL;
 }
 
-static PyObject *filter_add(PyObject *self, PyObject *key) {
-    return filter_change(self, key, "sqlite_bloom.Filter.add", sqlite_bloom_filter_add);
+/* Most adds go the first way, without the calls of the others. */
+static PyObject *filter_add(PyObject *object, PyObject *added) {
+    static const char NAME[] = "sqlite_bloom.Filter.add";
+    struct filter *self = (struct filter *)object;
+    struct sqlite_bloom_key key;
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    if (self->owner != NULL || self->filter == NULL || self->updates > 0 || !exact_key(added, &key))
+        return filter_change(object, added, NAME, sqlite_bloom_filter_add);
+    const int status = sqlite_bloom_filter_add(self->filter, key, problem);
+    if (status == SQLITE_BLOOM_OK)
+        return none();
+    raise_problem(NAME, status, problem);
+    return NULL;
 }
 
 static PyObject *filter_discard(PyObject *self, PyObject *key) {
@@ -440,7 +451,6 @@ static PyObject *filter_build(PyObject *type, PyObject *arguments) {
 static PyObject *filter_check(PyObject *object, PyObject *arguments) {
     struct filter *self = (struct filter *)object;
     struct work work = {.filter = self->filter, .progress = Py_None};
-    struct sqlite_bloom_description description;
     Py_ssize_t length;
     if (filter_of(object) == NULL || !PyArg_ParseTuple(arguments, "OzOsn", &work.source, &work.kind,
                                                        &work.mask, &work.name, &length))
@@ -448,8 +458,6 @@ static PyObject *filter_check(PyObject *object, PyObject *arguments) {
     PyObject *answers = PyBytes_FromStringAndSize(NULL, length);
     if (answers == NULL)
         return NULL;
-    sqlite_bloom_filter_describe(self->filter, &description);
-    work.ruled = description.key_rule != NULL;
     work.answers = (unsigned char *)PyBytes_AsString(answers);
     work.room = (size_t)length;
     memset(work.answers, MISSING, work.room);

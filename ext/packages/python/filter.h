@@ -37,7 +37,6 @@ struct work {
     struct sqlite_bloom_builder *builder; /* or NULL */
     unsigned char *answers;               /* of a check; NULL: keys are added */
     size_t room;                          /* answers */
-    bool ruled;                           /* the filter has a key rule */
     PyObject *progress;
     size_t read, done, reported; /* values, keys among them, keys that progress was told */
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
@@ -47,10 +46,41 @@ struct work {
  * -1 after raising. */
 int read_source(struct work *work);
 
+/* Reads an object of another type than those of exact_key as a key. */
+int key_of_other(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number);
+
+/* Reads an object of exactly one of the types that most keys have, for which no code of Python
+ * runs. Returns false for others, and for what SQLite cannot have. */
+static inline bool exact_key(PyObject *object, struct sqlite_bloom_key *key) {
+    PyTypeObject *type = Py_TYPE(object);
+    Py_ssize_t length;
+    if (type == &PyUnicode_Type) {
+        const char *text = PyUnicode_AsUTF8AndSize(object, &length);
+        if (text != NULL)
+            *key = sqlite_bloom_text_key(text, (size_t)length);
+        return text != NULL;
+    }
+    if (type == &PyLong_Type) {
+        int overflow;
+        *key = sqlite_bloom_integer_key(PyLong_AsLongLongAndOverflow(object, &overflow));
+        return overflow == 0;
+    }
+    if (type == &PyBytes_Type) {
+        char *bytes;
+        PyBytes_AsStringAndSize(object, &bytes, &length);
+        *key = sqlite_bloom_bytes_key(bytes, (size_t)length);
+        return true;
+    }
+    return false;
+}
+
 /* Reads an object as a key, which holds as long as the object. Returns 0 for None, NaN and NA,
  * which are not keys, and -1 after raising. number: of the key in its column, from 1; 0: it is by
  * itself. */
-int key_of(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number);
+static inline int key_of(PyObject *object, struct sqlite_bloom_key *key, const char *name,
+                         size_t number) {
+    return exact_key(object, key) ? 1 : key_of_other(object, key, name, number);
+}
 
 /* Keeps a buffer in a memoryview, and sets where it is and how long. */
 int read_buffer(PyObject *object, PyObject **kept, const void **data, size_t *length);

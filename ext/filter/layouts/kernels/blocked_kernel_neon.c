@@ -55,13 +55,11 @@ BLOOM_INLINE bool neon_find(const struct bloom_shape *shape, const uint8_t *bloc
 }
 
 BLOOM_BLOCKED_KERNEL(, neon);
+BLOOM_KERNEL_ONE(, neon, bloom_set_probes);
 
 const struct bloom_kernel bloom_blocked_neon = {
     .name = "neon",
-    .check = neon_check,
-    .check_many = neon_check_many,
-    .add = bloom_blocked_portable_add,
-    .check_block = neon_check_block,
+    BLOOM_KERNEL_ONE_MEMBERS(neon),
 };
 
 #endif

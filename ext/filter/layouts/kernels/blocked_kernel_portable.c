@@ -163,49 +163,9 @@ static void portable_check_many(const struct bloom_shape *shape, const uint8_t *
     }
 }
 
-/* Sets the bit of probe number i of a word. */
-static inline void portable_set(uint8_t *block, uint64_t word, unsigned i) {
-    uint64_t probe = word >> (64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i);
-    uint8_t *part = block + (probe >> 6 & 7) * 8;
-    bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probe & 63));
-}
-
-BLOOM_INLINE void portable_set_all(const struct bloom_shape *shape, uint8_t *block,
-                                   const uint64_t *words) {
-    uint32_t probes = shape->probes;
-    for (uint64_t word = bloom_probe_word(words[0]);; word = bloom_next_probe_word(word)) {
-        switch (probes) {
-        default:
-            portable_set(block, word, 6); /* fall through */
-        case 6:
-            portable_set(block, word, 5); /* fall through */
-        case 5:
-            portable_set(block, word, 4); /* fall through */
-        case 4:
-            portable_set(block, word, 3); /* fall through */
-        case 3:
-            portable_set(block, word, 2); /* fall through */
-        case 2:
-            portable_set(block, word, 1); /* fall through */
-        case 1:
-            portable_set(block, word, 0);
-        }
-        if (probes <= BLOOM_PROBES_PER_WORD)
-            return;
-        probes -= BLOOM_PROBES_PER_WORD;
-    }
-}
-
-void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payload,
-                                const uint64_t *words, size_t count) {
-    bloom_set_each(shape, payload, words, count, BLOOM_BLOCK_BYTES, bloom_block_offset,
-                   portable_set_all);
-}
+BLOOM_KERNEL_ONE(, portable, bloom_set_probes);
 
 const struct bloom_kernel bloom_blocked_portable = {
     .name = "portable",
-    .check = portable_check,
-    .check_many = portable_check_many,
-    .add = bloom_blocked_portable_add,
-    .check_block = portable_check_block,
+    BLOOM_KERNEL_ONE_MEMBERS(portable),
 };

@@ -63,13 +63,42 @@ WITH_AVX2_INLINE bool avx2_find(const struct bloom_shape *shape, const uint8_t *
 
 BLOOM_BLOCKED_KERNEL(WITH_AVX2, avx2);
 
+/* A half of a block, whose four words begin at bits `starts`, with the bit of a probe set if it is
+ * there. probe ^ starts is the bit's number in the lane that has it. In the others it is 64 or
+ * more, and a shift by that much returns zero. */
+WITH_AVX2_INLINE __m256i avx2_with(__m256i half, __m256i probe, __m256i starts) {
+    __m256i distance = _mm256_xor_si256(probe, starts);
+    return _mm256_or_si256(half, _mm256_sllv_epi64(_mm256_set1_epi64x(1), distance));
+}
+
+/* One load and one store of a half serve all probes. In the portable loop, probes that fall into
+ * the same word wait for one another. */
+WITH_AVX2_INLINE void avx2_set(const struct bloom_shape *shape, uint8_t *block,
+                               const uint64_t *words) {
+    const __m256i low_starts = _mm256_setr_epi64x(0, 64, 128, 192),
+                  high_starts = _mm256_setr_epi64x(256, 320, 384, 448);
+    __m256i low = avx2_half(block), high = avx2_half(block + 32);
+    uint64_t word = bloom_probe_word(words[0]);
+    for (uint32_t probes = shape->probes; probes > 0; word = bloom_next_probe_word(word)) {
+        const uint32_t now = probes < BLOOM_PROBES_PER_WORD ? probes : BLOOM_PROBES_PER_WORD;
+        __m256i left = _mm256_set1_epi64x((long long)word);
+        for (uint32_t i = 0; i < now; i++, left = _mm256_slli_epi64(left, BLOOM_PROBE_BITS)) {
+            __m256i probe = _mm256_srli_epi64(left, 64 - BLOOM_PROBE_BITS);
+            low = avx2_with(low, probe, low_starts);
+            high = avx2_with(high, probe, high_starts);
+        }
+        probes -= now;
+    }
+    _mm256_storeu_si256((__m256i *)(void *)block, low);
+    _mm256_storeu_si256((__m256i *)(void *)(block + 32), high);
+}
+
+BLOOM_KERNEL_ONE(WITH_AVX2, avx2, avx2_set);
+
 const struct bloom_kernel bloom_blocked_avx2 = {
     .name = "avx2",
     .supported = bloom_processor_has_avx2,
-    .check = avx2_check,
-    .check_many = avx2_check_many,
-    .add = bloom_blocked_portable_add,
-    .check_block = avx2_check_block,
+    BLOOM_KERNEL_ONE_MEMBERS(avx2),
 };
 
 /* AVX-512: the block is one register of eight 64-bit words, and every lane holds a probe at its low
@@ -142,18 +171,12 @@ WITH_AVX512_INLINE void avx512_set(const struct bloom_shape *shape, uint8_t *blo
     _mm512_storeu_si512(block, bits);
 }
 
-WITH_AVX512 static void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
-                                   const uint64_t *words, size_t count) {
-    bloom_set_each(shape, payload, words, count, BLOOM_BLOCK_BYTES, bloom_block_offset, avx512_set);
-}
+BLOOM_KERNEL_ONE(WITH_AVX512, avx512, avx512_set);
 
 const struct bloom_kernel bloom_blocked_avx512 = {
     .name = "avx512",
     .supported = bloom_processor_has_avx512f,
-    .check = avx512_check,
-    .check_many = avx512_check_many,
-    .add = avx512_add,
-    .check_block = avx512_check_block,
+    BLOOM_KERNEL_ONE_MEMBERS(avx512),
 };
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/portable.h"
 #include "filter/layout.h"
+#include "hash/murmur3.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -28,6 +29,12 @@ struct bloom_kernel {
                        const uint64_t *words, size_t count, uint8_t *found);
     void (*add)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                 size_t count);
+    /* Of blocked: a check of one key of murmur3, whose hash is in the same function because a call
+     * between them would take a tenth of the time; and an add of one. */
+    int (*check_integer)(const struct bloom_shape *shape, const uint8_t *payload, int64_t key);
+    int (*check_bytes)(const struct bloom_shape *shape, const uint8_t *payload, const void *key,
+                       size_t length);
+    void (*add_one)(const struct bloom_shape *shape, uint8_t *payload, uint64_t word);
 };
 
 /* All kernels of a layout in this build, fastest first, the last one portable; ends with NULL. */
@@ -161,8 +168,8 @@ BLOOM_INLINE void bloom_set_each(const struct bloom_shape *shape, uint8_t *paylo
 /* Defines the members check and check_many of a kernel that has name_find. `with` are the
  * attributes of its functions. */
 #define BLOOM_KERNEL_CHECKS(with, name, block_bytes, locate)                                       \
-    static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
-                                 uint64_t word) {                                                  \
+    BLOOM_INLINE with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,    \
+                                       uint64_t word) {                                            \
         const uint8_t *block = payload + locate(shape, word);                                      \
         return shape->probes <= BLOOM_PROBES_PER_WORD ? name##_find(shape, block, &word, true)     \
                                                       : name##_find(shape, block, &word, false);   \
@@ -177,6 +184,71 @@ BLOOM_INLINE void bloom_set_each(const struct bloom_shape *shape, uint8_t *paylo
                             false);                                                                \
     }                                                                                              \
     static_assert((int)BLOOM_BLOCK_BITS == (int)BLOOM_BLOCK_ONES_MAXIMUM, "places of a block")
+
+/* Sets the bit of probe number i of a word of a block of layout blocked, and those of all probes of
+ * a key: for processors that have nothing faster. */
+static inline void bloom_set_probe(uint8_t *block, uint64_t word, unsigned i) {
+    uint64_t probe = word >> (64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i);
+    uint8_t *part = block + (probe >> 6 & 7) * 8;
+    bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probe & 63));
+}
+
+BLOOM_INLINE void bloom_set_probes(const struct bloom_shape *shape, uint8_t *block,
+                                   const uint64_t *words) {
+    uint32_t probes = shape->probes;
+    for (uint64_t word = bloom_probe_word(words[0]);; word = bloom_next_probe_word(word)) {
+        switch (probes) {
+        default:
+            bloom_set_probe(block, word, 6); /* fall through */
+        case 6:
+            bloom_set_probe(block, word, 5); /* fall through */
+        case 5:
+            bloom_set_probe(block, word, 4); /* fall through */
+        case 4:
+            bloom_set_probe(block, word, 3); /* fall through */
+        case 3:
+            bloom_set_probe(block, word, 2); /* fall through */
+        case 2:
+            bloom_set_probe(block, word, 1); /* fall through */
+        case 1:
+            bloom_set_probe(block, word, 0);
+        }
+        if (probes <= BLOOM_PROBES_PER_WORD)
+            return;
+        probes -= BLOOM_PROBES_PER_WORD;
+    }
+}
+
+/* Defines check_integer, check_bytes and add_one of a kernel that has name_check, and the add
+ * that sets the bits of a key by `set`. */
+#define BLOOM_KERNEL_ONE(with, name, set)                                                          \
+    static with int name##_check_integer(const struct bloom_shape *shape, const uint8_t *payload,  \
+                                         int64_t key) {                                            \
+        uint64_t words[2];                                                                         \
+        bloom_murmur3_integer(key, words);                                                         \
+        return name##_check(shape, payload, words[0]);                                             \
+    }                                                                                              \
+    static with int name##_check_bytes(const struct bloom_shape *shape, const uint8_t *payload,    \
+                                       const void *key, size_t length) {                           \
+        uint64_t words[2];                                                                         \
+        bloom_murmur3_bytes(key, length, words);                                                   \
+        return name##_check(shape, payload, words[0]);                                             \
+    }                                                                                              \
+    static with void name##_add_one(const struct bloom_shape *shape, uint8_t *payload,             \
+                                    uint64_t word) {                                               \
+        set(shape, payload + bloom_block_offset(shape, word), &word);                              \
+    }                                                                                              \
+    static with void name##_add(const struct bloom_shape *shape, uint8_t *payload,                 \
+                                const uint64_t *words, size_t count) {                             \
+        bloom_set_each(shape, payload, words, count, BLOOM_BLOCK_BYTES, bloom_block_offset, set);  \
+    }                                                                                              \
+    static_assert((int)BLOOM_BLOCK_BITS == 8 * (int)BLOOM_BLOCK_BYTES, "bits of a block")
+
+/* The members of a kernel that these define. */
+#define BLOOM_KERNEL_ONE_MEMBERS(name)                                                             \
+    .check = name##_check, .check_many = name##_check_many, .check_block = name##_check_block,     \
+    .add = name##_add, .check_integer = name##_check_integer, .check_bytes = name##_check_bytes,   \
+    .add_one = name##_add_one
 
 /* Those of a kernel of layout blocked, and check_block. */
 #define BLOOM_BLOCKED_KERNEL(with, name)                                                           \
@@ -204,20 +276,17 @@ extern const struct bloom_kernel bloom_counting_avx512;
 extern const struct bloom_kernel bloom_blocked_neon;
 #endif
 
-/* The kernel that every machine can run. The others use its add where the processor has nothing
- * faster. */
+/* The kernel that every machine can run. */
 extern const struct bloom_kernel bloom_blocked_portable;
-void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payload,
-                                const uint64_t *words, size_t count);
 
 /* What blocked.c offers to counting.c, which has blocks of as many places, and to callers. */
 
 /* The most probes that a key has: three words of seven. */
 #define BLOOM_BLOCKED_PROBES_MAXIMUM (3 * BLOOM_PROBES_PER_WORD)
 
-/* Returns the check of this processor. Whoever keeps a filter of layout blocked and checks it often
- * saves a call by it. */
-bloom_word_check *bloom_blocked_word_check(void);
+/* Returns the kernel of this processor. Whoever keeps a filter of layout blocked saves calls by it.
+ */
+const struct bloom_kernel *bloom_blocked_kernel(void);
 
 /* The member size of both layouts. The arithmetic is of integers, on the bits of the double p, so
  * that every machine gets the same size: a filter that is built again elsewhere must have the same
