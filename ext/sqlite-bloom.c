@@ -52,6 +52,7 @@
 #include "foreign/exchange.c"
 #include "foreign/go.c"
 #include "foreign/guava.c"
+#include "foreign/layouts.c"
 #include "foreign/parquet.c"
 #include "foreign/redisbloom.c"
 #include "foreign/spark.c"

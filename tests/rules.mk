@@ -48,11 +48,10 @@ BESIDE = -Wl,-rpath,'$$ORIGIN/..'
 NAMED = -Wl,-soname,$(LIBRARY),-Bsymbolic
 endif
 # These count by themselves, and so run where cmocka is not installed.
-WITHOUT_CMOCKA = memory refusal sequences threads
-cmocka = $(if $(filter $(WITHOUT_CMOCKA:%=%_test) simulator,$(1)),,-lcmocka)
-COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+WITHOUT_CMOCKA = memory_test refusal_test threads_test world
+cmocka = $(if $(filter $(WITHOUT_CMOCKA),$(1)),,-lcmocka)
 # -fPIC: without it a program would have copies of the library's tables, at other addresses.
-PROGRAM_FLAGS = -fPIC -D_XOPEN_SOURCE=700 -DSQLITE_CORE -DSIMULATOR_COMMIT='"$(COMMIT)"'
+PROGRAM_FLAGS = -fPIC -D_XOPEN_SOURCE=700 -DSQLITE_CORE
 
 # $(call test_build,NAME,FLAGS): the extension and the filter library in build/NAME/bloom.so, all of
 # whose names can be used, and the programs that are linked with it, in build/NAME/tests. A program
@@ -67,7 +66,7 @@ $(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(sort $(SOURCES) $(LIBRARY_SOU
 	$$(call say,LINK,$$@)$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) $$(SHARED) $$(NAMED) -o $$@ $$^ -lm
 $(foreach folder,library faults tables threads,$(call test_programs,$(1),$(2),\
     %_test: tests/$(folder)/%_test.c $(wildcard tests/$(folder)/*.h)))
-$(call test_programs,$(1),$(2),simulator: $(wildcard tests/simulator/*.[ch]))
+$(call test_programs,$(1),$(2),world: $(wildcard tests/world/*.[ch]))
 endef
 define test_programs
 
@@ -101,13 +100,13 @@ limited_suites = $(foreach program,fuse interface key_set list url, \
         EXTENSION=$(3)/$(LIBRARY) $(PYTHON) tests/tables/table_test.py' \
     'plans with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 SEED=5 \
         EXTENSION=$(3)/$(LIBRARY) $(PYTHON) tests/random/plans_test.py' \
-    'sequences with $(2) limits=BLOOM_LIMITS=$(1) CACHE_SIZE=2 STATEMENTS=2 RARE=1 SORTS=plain \
-        KINDS="memory memdb wal" $(3)/tests/sequences_test' \
-    'simulator with $(2) limits=BLOOM_LIMITS=$(1) SEED=500 STEPS=30000 $(3)/tests/simulator'
+    'world with $(2) limits=BLOOM_LIMITS=$(1) CACHE_SIZE=2 RARE=1 SORTS=plain \
+        KINDS="memory memdb wal" $(3)/tests/world' \
+    'random world with $(2) limits=BLOOM_LIMITS=$(1) SEED=500 ROUNDS=500 $(3)/tests/world random'
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side. The closer
 # a suite is to the cause of a failure, the earlier it runs: unit tests, scripts, what is held
-# against an oracle, pages, faults, the simulator.
+# against an oracle, pages, faults, filter tables in every world.
 NEWEST_PYTHON = PYTHON=$(PYTHON) sh tests/runner/newest.sh
 NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
@@ -137,11 +136,18 @@ TEST_SUITES = \
     'own visits=$(PYTHON) tests/documentation/visits_test.py Own' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
-    'sequences=STATEMENTS=2 RARE=1 SORTS=plain $(PLAIN)/tests/sequences_test' \
-    'sequences amid a query=STATEMENTS=2 RARE=1 SORTS=plain STARTS=open KINDS="memory wal" \
-        $(PLAIN)/tests/sequences_test' \
-    'sequences under sanitizers=STATEMENTS=1 $(SANITIZED)/tests/sequences_test' \
-    'simulator, twenty rounds=STEPS=8000 $(SANITIZED)/tests/simulator' \
+    'world=RARE=1 SORTS=plain KINDS="memory memdb wal shared" $(PLAIN)/tests/world' \
+    'world, other kinds=RARE=0 SORTS=plain KINDS="journal deserialized temp attached utf16" \
+        $(PLAIN)/tests/world' \
+    'world, other sorts=RARE=0 SORTS="counting aged salted" KINDS="memory memdb wal" \
+        $(PLAIN)/tests/world' \
+    'world, other starts=RARE=1 SORTS=plain STARTS="open two twins" KINDS=wal \
+        $(PLAIN)/tests/world' \
+    'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
+        $(PLAIN)/tests/world' \
+    'world under sanitizers=STATEMENTS=1 KINDS="journal memdb" $(SANITIZED)/tests/world' \
+    'random world=SEED=500 ROUNDS=500 $(PLAIN)/tests/world random' \
+    'random world under sanitizers=ROUNDS=200 $(SANITIZED)/tests/world random' \
     'refusals by place=PLACES=1 $(SANITIZED)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(SANITIZED)/tests/memory_test' \
     'passes=$(SANITIZED)/tests/passes_test' \
@@ -173,10 +179,14 @@ LONG_SUITES = \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
-    'sequences of three=STATEMENTS=3 RARE=0 SORTS=plain $(PLAIN)/tests/sequences_test' \
-    'sequences of three, one rare=STATEMENTS=3 RARE=1 SORTS=plain KINDS="memory memdb wal" \
-        $(PLAIN)/tests/sequences_test' \
-    'simulator=SEED=1000 STEPS=30000 $(SANITIZED)/tests/simulator' \
+    'world of three statements=STATEMENTS=3 RARE=0 SORTS=plain $(PLAIN)/tests/world' \
+    'world of three statements, one rare=STATEMENTS=3 RARE=1 SORTS=plain \
+        KINDS="memory memdb wal" $(PLAIN)/tests/world' \
+    'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
+        KINDS="journal wal attached" $(PLAIN)/tests/world' \
+    'random world, more=SEED=10000 ROUNDS=20000 $(PLAIN)/tests/world random' \
+    'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
+        $(SANITIZED)/tests/world random' \
     'costs=$(BUILD)/counted/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
@@ -191,12 +201,12 @@ LONG_SUITES = \
 EXHAUSTIVE_SUITES = \
     'memory failures=$(SANITIZED)/tests/memory_test' \
     'refusals=$(SANITIZED)/tests/refusal_test' \
-    'sequences of three, all=STATEMENTS=3 $(PLAIN)/tests/sequences_test' \
-    'sequences of four=STATEMENTS=4 RARE=0 $(PLAIN)/tests/sequences_test' \
-    'sequences of five=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
-        $(PLAIN)/tests/sequences_test' \
-    'costs on the oldest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'costs on the newest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'world of three statements, all=STATEMENTS=3 $(PLAIN)/tests/world' \
+    'world of four statements=STATEMENTS=4 RARE=0 $(PLAIN)/tests/world' \
+    'world of five statements=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
+        $(PLAIN)/tests/world' \
+    'costs on the oldest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'costs on the newest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Newest' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \
     'fuzzing=sh tests/fuzz/run.sh' \

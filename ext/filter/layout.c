@@ -1,4 +1,4 @@
-/* The table of layouts, and what is common to all shapes. A new layout is one file and one row. */
+/* How a layout is found, and what is common to all shapes. */
 #include "filter/layout.h"
 
 #include "base/portable.h"
@@ -8,41 +8,31 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct bloom_layout *const LAYOUTS[] = {
-    &bloom_layout_blocked,       &bloom_layout_classic,    &bloom_layout_classic32,
-    &bloom_layout_counting,      &bloom_layout_fuse,       &bloom_layout_bitmap,
-    &bloom_layout_classic_utf16, &bloom_layout_spark1,     &bloom_layout_spark2,
-    &bloom_layout_dcso,          &bloom_layout_go,         &bloom_layout_parquet,
-    &bloom_layout_parquet_int32, &bloom_layout_redisbloom,
-};
-
-#define LAYOUT_COUNT (sizeof LAYOUTS / sizeof *LAYOUTS)
-
 const struct bloom_layout *bloom_layout_by_numbers(unsigned layout, unsigned hashing) {
-    for (size_t i = 0; i < LAYOUT_COUNT; i++)
-        if (LAYOUTS[i]->number == layout &&
-            (LAYOUTS[i]->hashing->number == hashing ||
-             (LAYOUTS[i]->keying && bloom_hashing_siphash.number == hashing)))
-            return LAYOUTS[i];
+    for (size_t i = 0; bloom_layouts[i] != NULL; i++)
+        if (bloom_layouts[i]->number == layout &&
+            (bloom_layouts[i]->hashing->number == hashing ||
+             (bloom_layouts[i]->keying && bloom_hashing_siphash.number == hashing)))
+            return bloom_layouts[i];
     return NULL;
 }
 
 const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length) {
-    for (size_t i = 0; i < LAYOUT_COUNT; i++)
-        if (bloom_name_is(LAYOUTS[i]->name, name, length))
-            return LAYOUTS[i];
+    for (size_t i = 0; bloom_layouts[i] != NULL; i++)
+        if (bloom_name_is(bloom_layouts[i]->name, name, length))
+            return bloom_layouts[i];
     return NULL;
 }
 
 const struct bloom_layout *bloom_layout_default(void) {
-    return LAYOUTS[0];
+    return bloom_layouts[0];
 }
 
 void bloom_layout_list(char *text, size_t size, bool keying) {
     text[0] = '\0';
-    for (size_t i = 0; i < LAYOUT_COUNT; i++)
-        if (keying ? LAYOUTS[i]->keying : LAYOUTS[i]->size != NULL)
-            bloom_name_append(text, size, LAYOUTS[i]->name);
+    for (size_t i = 0; bloom_layouts[i] != NULL; i++)
+        if (keying ? bloom_layouts[i]->keying : bloom_layouts[i]->size != NULL)
+            bloom_name_append(text, size, bloom_layouts[i]->name);
 }
 
 bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem) {

@@ -160,6 +160,7 @@ struct bloom_layout {
     const struct bloom_blocks *blocks; /* NULL: not for filter tables */
 };
 
+extern const struct bloom_layout *const bloom_layouts[]; /* all, up to NULL: foreign/layouts.c */
 extern const struct bloom_layout bloom_layout_blocked;
 extern const struct bloom_layout bloom_layout_classic;
 extern const struct bloom_layout bloom_layout_classic32;
@@ -167,13 +168,6 @@ extern const struct bloom_layout bloom_layout_counting;
 extern const struct bloom_layout bloom_layout_fuse;
 extern const struct bloom_layout bloom_layout_bitmap;
 extern const struct bloom_layout bloom_layout_classic_utf16;
-extern const struct bloom_layout bloom_layout_spark1;
-extern const struct bloom_layout bloom_layout_spark2;
-extern const struct bloom_layout bloom_layout_dcso;
-extern const struct bloom_layout bloom_layout_go;
-extern const struct bloom_layout bloom_layout_parquet;
-extern const struct bloom_layout bloom_layout_parquet_int32;
-extern const struct bloom_layout bloom_layout_redisbloom;
 
 /* Find a layout by the numbers of layout and hashing, or by its name (length bytes, any case). The
  * hashing is the layout's own, or siphash where salts may be chosen. Return NULL if there is no

@@ -7,25 +7,23 @@
 #include <math.h>
 #include <string.h>
 
-static const struct bloom_exchange *const FORMATS[] = {
+const struct bloom_exchange *const bloom_exchanges[] = {
     &bloom_exchange_guava,         &bloom_exchange_guava_utf16, &bloom_exchange_spark,
     &bloom_exchange_dcso,          &bloom_exchange_go,          &bloom_exchange_parquet,
-    &bloom_exchange_parquet_int32, &bloom_exchange_redisbloom,
+    &bloom_exchange_parquet_int32, &bloom_exchange_redisbloom,  NULL,
 };
 
-#define FORMAT_COUNT (sizeof FORMATS / sizeof *FORMATS)
-
 const struct bloom_exchange *bloom_exchange_by_name(const char *name, size_t length) {
-    for (size_t i = 0; i < FORMAT_COUNT; i++)
-        if (bloom_name_is(FORMATS[i]->name, name, length))
-            return FORMATS[i];
+    for (size_t i = 0; bloom_exchanges[i] != NULL; i++)
+        if (bloom_name_is(bloom_exchanges[i]->name, name, length))
+            return bloom_exchanges[i];
     return NULL;
 }
 
 void bloom_exchange_list(char *text, size_t size) {
     text[0] = '\0';
-    for (size_t i = 0; i < FORMAT_COUNT; i++)
-        bloom_name_append(text, size, FORMATS[i]->name);
+    for (size_t i = 0; bloom_exchanges[i] != NULL; i++)
+        bloom_name_append(text, size, bloom_exchanges[i]->name);
 }
 
 bool bloom_exchange_read(const struct bloom_exchange *format, const uint8_t *bytes, uint64_t length,

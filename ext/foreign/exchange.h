@@ -55,6 +55,15 @@ struct bloom_exchange {
 
 enum { BLOOM_EXCHANGE_HEADER_MOST = 80 };
 
+extern const struct bloom_layout bloom_layout_spark1;
+extern const struct bloom_layout bloom_layout_spark2;
+extern const struct bloom_layout bloom_layout_dcso;
+extern const struct bloom_layout bloom_layout_go;
+extern const struct bloom_layout bloom_layout_parquet;
+extern const struct bloom_layout bloom_layout_parquet_int32;
+extern const struct bloom_layout bloom_layout_redisbloom;
+
+extern const struct bloom_exchange *const bloom_exchanges[]; /* all formats, up to NULL */
 extern const struct bloom_exchange bloom_exchange_guava;
 extern const struct bloom_exchange bloom_exchange_guava_utf16;
 extern const struct bloom_exchange bloom_exchange_spark;

@@ -264,17 +264,17 @@ class NewLayout(unittest.TestCase):
     def test_a_layout_and_a_hashing_join_by_a_file_and_a_row(self):
         with tempfile.TemporaryDirectory() as folder:
             top = pathlib.Path(folder)
-            table = (TOP / "ext/filter/layout.c").read_text()
+            table = (TOP / "ext/foreign/layouts.c").read_text()
             for place, row in (("&bloom_layout_blocked,", "&bloom_layout_toy, "),
-                               ("static const struct", "extern const struct bloom_layout "
+                               ("const struct", "extern const struct bloom_layout "
                                 "bloom_layout_toy;\n")):
                 table = table.replace(place, row + place, 1)
-            (top / "layout.c").write_text(table)
+            (top / "layouts.c").write_text(table)
             objects = [path for path in sorted((TOP / "build/loadable").rglob("*.o"))
-                       if path.name != "layout.o"]
+                       if path.name != "layouts.o"]
             subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall",
                             "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{TOP}/ext",
-                            top / "layout.c", TOP / "tests/build/toy.c", *objects,
+                            top / "layouts.c", TOP / "tests/build/toy.c", *objects,
                             "-o", top / "bloom.so", "-lm"], check=True)
             for sql, wanted in (
                     ("bloom_check(bloom_add(bloom_new(3, 0.1, 'toy'), 'abc'), 'xyz')", "1"),

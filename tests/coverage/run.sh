@@ -31,9 +31,10 @@ newest="PYTHON=$PYTHON sh tests/runner/newest.sh"
 "$PYTHON" tests/runner/run.py --build $library "$@" \
     "memory_test by place=PLACES=1 $build/tests/memory_test" \
     "refusal_test by place=PLACES=1 $build/tests/refusal_test" \
-    "simulator=STEPS=10000 $build/tests/simulator" \
-    "simulator with small limits=BLOOM_LIMITS=smallest STEPS=10000 $build/tests/simulator" \
-    "sequences=RARE=1 SORTS=plain STARTS=open KINDS=memory $build/tests/sequences_test" \
+    "world=STATEMENTS=1 $build/tests/world" \
+    "random world=ROUNDS=1000 $build/tests/world random" \
+    "random world with small limits=BLOOM_LIMITS=smallest ROUNDS=1000 $build/tests/world random" \
+    "world with faults=FAULTS=16 STATEMENTS=1 STARTS=waiting KINDS=wal $build/tests/world" \
     "threads=$build/tests/threads_test $build $library" \
     "scripts=[$library bloom.so] $PYTHON $scripts" "scripts on the newest SQLite=$newest $scripts" \
     "filter tables=$here $PYTHON tests/tables/table_test.py" \

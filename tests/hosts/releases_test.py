@@ -2,9 +2,9 @@
 """The oldest SQLite that is supported, 3.31.1, and the newest. Skips visibly when the source cannot
 be had. (That older ones are refused: host_test.c.)
 
-Oldest, Newest: the tests of pins, messages, refusals and sequences, and the simulator for a short
-time, with that SQLite compiled in, under the sanitizers, in build/oldest and build/newest. PROGRAMS
-in the environment names others of tests/faults and tests/tables.
+Oldest, Newest: the tests of pins, messages and refusals, and tests/world, with that SQLite compiled
+in, under the sanitizers, in build/oldest and build/newest. PROGRAMS in the environment names other
+programs.
 
 Scripts: the sources compile with the headers of the oldest, and all scripts are run on it, in a
 library that takes the place of the system's for Python's apsw.
@@ -25,8 +25,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tests/packages"))
 from common import run, sqlite_source  # noqa: E402
 
-PROGRAMS = ["simulator", *(f"{name}_test" for name in
-                           os.environ.get("PROGRAMS", "pins message refusal sequences").split())]
+PROGRAMS = os.environ.get("PROGRAMS", "pins_test message_test refusal_test world").split()
 CRATE = "https://static.crates.io/crates/libsqlite3-sys/libsqlite3-sys-0.18.0.crate"
 CRATE_SHA256 = "1e704a02bcaecd4a08b93a23f6be59d0bd79cd161e0963e9499165a0a35df7bd"
 CRATE_FOLDER = "libsqlite3-sys-0.18.0/sqlite3"
@@ -82,7 +81,7 @@ class Release:
         for program in PROGRAMS:
             with self.subTest(program=program):
                 printed = run(self.path(program),
-                              env={"STEPS": "9000", "SEED": "1", "RARE": "0"}, timeout=LONG)
+                              env={"RARE": "0"}, timeout=LONG)
                 for figures in re.findall(r"^figures: .*", printed, re.MULTILINE):
                     print("\n" + figures, flush=True)
 

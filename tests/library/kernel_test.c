@@ -5,6 +5,7 @@
 #include "library_test.h"
 
 #include "filter/layouts/kernels/kernel.h"
+#include "foreign/exchange.h"
 #include "shapes.h"
 
 #include <sys/wait.h>

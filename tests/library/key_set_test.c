@@ -4,6 +4,7 @@
 #include "library_test.h"
 
 #include "filter/key_set.h"
+#include "foreign/exchange.h"
 #include "shapes.h"
 
 static struct test_memory memory;

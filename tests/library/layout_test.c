@@ -4,6 +4,7 @@
 
 #include "filter/layout.h"
 #include "filter/layouts/kernels/kernel.h"
+#include "foreign/exchange.h"
 #include "shapes.h"
 
 #include <math.h>
@@ -21,12 +22,6 @@ static uint64_t random_word(uint64_t *random) {
     uint64_t choice = random_below(random, 4 * COUNT_OF(edges));
     return choice < COUNT_OF(edges) ? edges[choice] : random_next(random);
 }
-
-static const struct bloom_layout *const FOREIGN[] = {
-    &bloom_layout_spark1,     &bloom_layout_spark2,        &bloom_layout_dcso,
-    &bloom_layout_go,         &bloom_layout_parquet,       &bloom_layout_parquet_int32,
-    &bloom_layout_redisbloom, &bloom_layout_classic_utf16,
-};
 
 static const struct bloom_shape SHAPES[] = {
     {.layout = &bloom_layout_blocked, .probes = 1, .bits = BLOCK},
@@ -76,8 +71,11 @@ static void add_and_check_many(const struct bloom_shape *shape) {
 static void any_number_at_any_address(void) {
     for (size_t i = 0; i < COUNT_OF(SHAPES); i++)
         add_and_check_many(&SHAPES[i]);
-    for (size_t i = 0; i < COUNT_OF(FOREIGN); i++) {
-        const struct bloom_shape shape = sized_shape(FOREIGN[i], 100, 0.1);
+    for (size_t i = 0; bloom_layouts[i] != NULL; i++) {
+        if (bloom_layouts[i]->size == NULL || bloom_layouts[i]->add == NULL ||
+            bloom_layouts[i]->exact)
+            continue;
+        const struct bloom_shape shape = sized_shape(bloom_layouts[i], 100, 0.1);
         add_and_check_many(&shape);
     }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What scripts cannot test of filter tables, and the simulator and the sequences do not: pages on
-disk, dumps, memory, a second copy of the library, changesets.
+"""What scripts cannot test of filter tables, and tests/world does not: pages on disk, dumps,
+memory, a second copy of the library, changesets.
 
     table_test.py       run the tests (and any option of unittest)
 

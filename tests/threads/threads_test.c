@@ -12,7 +12,7 @@
 #include "sqlite-bloom-filter.h"
 #include "sqlite-bloom.h"
 
-#include "filter/layout.h"
+#include "foreign/exchange.h"
 
 #include <pthread.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
-/* The disk of the simulated world: files in memory behind a VFS of SQLite, so that all that a file
- * system does follows from the seed, and is fast.
+/* The disk: files in memory behind a VFS of SQLite, so that all that a file system does is known,
+ * and is fast.
  *
  * Failures. The call of a kind that a countdown reaches fails once, or from then on, as a row of
- * the table FAILURES says.
+ * the table DISK_FAILURE says.
  *
  * Crashes. At the call that a countdown reaches, the disk keeps an image of what a crash at that
  * moment leaves, and the world goes on. disk_crash makes the image the content of the disk. When
@@ -11,10 +11,7 @@
  * once. What else hardware does is left out: the extension calls no file system, and SQLite has
  * tests of its own for that.
  */
-#include "simulator.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "world.h"
 
 enum {
     INODES = 48,
@@ -50,58 +47,59 @@ struct handle {
 static struct inode inodes[INODES];
 static bool watching, has_image;
 static bool loses_power; /* in the crash, or else the process is killed */
-static unsigned until_image;
+static int until_image;
 static uint64_t random_state;
 
 /* ---- Failures ---- */
 
+static void expect(bool holds, const char *what) {
+    if (!holds)
+        fatal(what, NULL);
+}
+
 enum call { READ, WRITE, SYNC, TRUNCATE, OPEN, DELETE, ACCESS, FILE_SIZE, LOCK, SHM_MAP, SHM_LOCK };
 
-static const struct failure {
-    const char *name;
-    enum call call;
-    int code;
-} FAILURES[] = {
-    {"xRead: IOERR_READ", READ, SQLITE_IOERR_READ},
-    {"xWrite: IOERR_WRITE after half", WRITE, SQLITE_IOERR_WRITE},
-    {"xWrite: FULL after half", WRITE, SQLITE_FULL},
-    {"xSync: IOERR_FSYNC", SYNC, SQLITE_IOERR_FSYNC},
-    {"xTruncate: IOERR_TRUNCATE", TRUNCATE, SQLITE_IOERR_TRUNCATE},
-    {"xOpen: CANTOPEN", OPEN, SQLITE_CANTOPEN},
-    {"xDelete: IOERR_DELETE", DELETE, SQLITE_IOERR_DELETE},
-    {"xAccess: IOERR_ACCESS", ACCESS, SQLITE_IOERR_ACCESS},
-    {"xFileSize: IOERR_FSTAT", FILE_SIZE, SQLITE_IOERR_FSTAT},
-    {"xLock: IOERR_LOCK", LOCK, SQLITE_IOERR_LOCK},
-    {"xLock: BUSY", LOCK, SQLITE_BUSY},
-    {"xShmMap: IOERR_SHMMAP", SHM_MAP, SQLITE_IOERR_SHMMAP},
-    {"xShmLock: IOERR_SHMLOCK", SHM_LOCK, SQLITE_IOERR_SHMLOCK},
-    {"xShmLock: BUSY", SHM_LOCK, SQLITE_BUSY},
+const struct disk_failure DISK_FAILURE[] = {
+    {"read", READ, SQLITE_IOERR_READ},
+    {"write", WRITE, SQLITE_IOERR_WRITE}, /* after half of it, as the next one */
+    {"write_full", WRITE, SQLITE_FULL},
+    {"sync", SYNC, SQLITE_IOERR_FSYNC},
+    {"truncate", TRUNCATE, SQLITE_IOERR_TRUNCATE},
+    {"open", OPEN, SQLITE_CANTOPEN},
+    {"delete", DELETE, SQLITE_IOERR_DELETE},
+    {"access", ACCESS, SQLITE_IOERR_ACCESS},
+    {"file_size", FILE_SIZE, SQLITE_IOERR_FSTAT},
+    {"lock", LOCK, SQLITE_IOERR_LOCK},
+    {"lock_busy", LOCK, SQLITE_BUSY},
+    {"shm_map", SHM_MAP, SQLITE_IOERR_SHMMAP},
+    {"shm_lock", SHM_LOCK, SQLITE_IOERR_SHMLOCK},
+    {"shm_busy", SHM_LOCK, SQLITE_BUSY},
 };
+const size_t DISK_FAILURE_COUNT = COUNT_OF(DISK_FAILURE);
 
-static const struct failure *failing; /* NULL when nothing is to fail */
-static unsigned until_failure;
-static bool fails_from_then_on, failed;
+static const struct disk_failure *failing; /* NULL when nothing is to fail */
+static int until_failure;
+static bool fails_from_then_on, has_failed;
 
-const char *disk_fail(unsigned n, bool lasting) {
-    failing = &FAILURES[random_below(sizeof FAILURES / sizeof *FAILURES)];
+void disk_fail(const struct disk_failure *failure, int n, bool lasting) {
+    failing = failure;
     until_failure = n;
     fails_from_then_on = lasting;
-    failed = false;
-    return failing->name;
+    has_failed = false;
 }
 
 bool disk_forgive(void) {
     failing = NULL;
-    return failed;
+    return has_failed;
 }
 
 static bool fails(enum call call) {
-    if (failing == NULL || failing->call != call || until_failure == 0)
+    if (failing == NULL || failing->call != (int)call || until_failure == 0)
         return false;
     if (--until_failure > 0)
         return false;
     until_failure = fails_from_then_on;
-    return failed = true;
+    return has_failed = true;
 }
 
 /* ---- Files ---- */
@@ -121,7 +119,7 @@ static void clear(struct bytes *bytes) {
 /* What comes to be is zeros. */
 static void resize(struct bytes *bytes, sqlite3_int64 size) {
     bytes->at = realloc(bytes->at, (size_t)size + 1);
-    expect(bytes->at != NULL, "no memory");
+    expect(bytes->at != NULL, "memory of the disk");
     if (size > bytes->size)
         memset(bytes->at + bytes->size, 0, (size_t)(size - bytes->size));
     bytes->size = size;
@@ -140,7 +138,7 @@ static struct inode *inode_create(const char *path) {
     struct inode *inode = inodes;
     while (inode < inodes + INODES && inode->used)
         inode++;
-    expect(inode < inodes + INODES, "the disk has no room for %s", path);
+    expect(inode < inodes + INODES, path);
     snprintf(inode->path, sizeof inode->path, "%s", path);
     inode->used = true;
     inode->linked = path[0] != '\0';
@@ -162,8 +160,15 @@ static void inode_sync(struct inode *inode) {
 
 /* ---- Crashes ---- */
 
+static uint64_t next_random(void) { /* SplitMix64 (Steele, Lea, Flood, 2014) */
+    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
 static bool disk_flips_coin(void) {
-    return bloom_mix(random_state++) & 1;
+    return next_random() & 1;
 }
 
 static void inode_crash(struct inode *inode) {
@@ -189,7 +194,7 @@ static bool is_crash(void) {
     return watching && !has_image && --until_image == 0;
 }
 
-void disk_watch(bool power, unsigned n) {
+void disk_watch(bool power, int n) {
     for (struct inode *inode = inodes; inode < inodes + INODES; inode++)
         if (inode->used)
             inode_sync(inode);
@@ -199,13 +204,18 @@ void disk_watch(bool power, unsigned n) {
     until_image = n;
 }
 
+bool disk_watched(void) {
+    const bool taken = has_image;
+    if (!taken)
+        watching = false;
+    return taken;
+}
+
 void disk_crash(void) {
-    if (!has_image)
-        take_image();
     for (struct inode *inode = inodes; inode < inodes + INODES; inode++) {
         if (!inode->used)
             continue;
-        expect(inode->handles == NULL, "%s is open at a crash", inode->path);
+        expect(inode->handles == NULL, inode->path);
         inode->linked = inode->image.at != NULL;
         clear(&inode->now);
         inode->now = inode->image;
@@ -333,11 +343,11 @@ static int file_shm_map(sqlite3_file *file, int region, int size, int extend,
     *memory = NULL;
     if (fails(SHM_MAP))
         return failing->code;
-    expect(region < REGIONS, "shared memory of %d regions", region);
+    expect(region < REGIONS, "shared memory");
     handle->maps = true;
     if (*place == NULL && extend) {
         *place = calloc(1, (size_t)size);
-        expect(*place != NULL, "no memory");
+        expect(*place != NULL, "shared memory");
     }
     *memory = *place;
     return SQLITE_OK;
@@ -476,7 +486,7 @@ static int disk_full_path(sqlite3_vfs *disk, const char *path, int size, char *f
 static int disk_randomness(sqlite3_vfs *disk, int count, char *bytes) {
     (void)disk;
     for (int i = 0; i < count; i++)
-        bytes[i] = (char)bloom_mix(random_state++);
+        bytes[i] = (char)next_random();
     return count;
 }
 
@@ -508,23 +518,16 @@ void disk_install(void) {
     expect(sqlite3_vfs_register(&disk, 1) == SQLITE_OK, "no disk");
 }
 
-unsigned disk_open_files(void) {
-    unsigned count = 0;
-    for (struct inode *inode = inodes; inode < inodes + INODES; inode++)
-        count += inode->handles != NULL;
-    return count;
-}
-
-void disk_format(uint64_t seed) {
-    expect(disk_open_files() == 0, "%u files are open", disk_open_files());
-    watching = false;
+void disk_format(void) {
+    watching = has_image = false;
     for (struct inode *inode = inodes; inode < inodes + INODES; inode++)
         if (inode->used) {
+            expect(inode->handles == NULL, inode->path);
             clear(&inode->image);
             inode->linked = false;
             inode_let_go(inode);
         }
-    random_state = seed;
+    random_state = 1;
     sqlite3_randomness(0, NULL); /* asks the disk for a seed again */
 }
 
