@@ -341,7 +341,8 @@ class AsASet(Program):
                    " itself, or text.splitlines()", build, text)
                   for text in ("a\nb", "a\r", sys.executable)),
                 ("ValueError: sqlite_bloom.Filter.build: the last key is empty, as"
-                 " text.split('\\n') leaves one. Pass text.splitlines(). If '' is a key, add it before the others",
+                 " text.split('\\n') leaves one. Pass text.splitlines(). If '' is a key, add it"
+                 " before the others",
                  build, "a\nb\n".split("\n")),
                 ("TypeError: sqlite_bloom.Filter.from_blocklist: text is None. Pass the text of the"
                  " list, or the open file", Filter.from_blocklist, None),
