@@ -28,7 +28,6 @@ static const char *const COPIES[] = {
     "nullif(v, i), i + 1 FROM p WHERE i < 5) SELECT bloom_check(v, i) FROM p",
     "INSERT INTO seen(seen, key) SELECT 'merge', nullif(bloom_pin(f), 1) FROM filters WHERE id = "
     "'a'",
-    "SELECT count(*) FROM seen(nullif((SELECT bloom_pin(f) FROM filters), 1))",
 };
 
 /* Returns true if SQL ends because a pin is gone. Any other error fails the test. */
