@@ -142,7 +142,7 @@ TEST_SUITES = \
         $(PLAIN)/tests/world' \
     'world, other sorts=RARE=0 SORTS="counting aged salted" KINDS="memory memdb wal" \
         $(PLAIN)/tests/world' \
-    'world, other starts=RARE=1 SORTS=plain STARTS="open two twins" KINDS=wal \
+    'world, other starts=RARE=1 SORTS="plain salted" STARTS="open two twins" KINDS=memory \
         $(PLAIN)/tests/world' \
     'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
         $(PLAIN)/tests/world' \
