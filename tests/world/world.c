@@ -52,7 +52,7 @@ const struct start START[] = {
     {"made", "CREATE MANY", true, false},
     {"begun", "BEGIN CREATE", false, false},
     /* rows of both wait in memory, */
-    {"waiting", "CREATE MANY CREATE BEGIN ONE ONE ONE ONE SWITCH ONE ONE ONE ONE", false, true},
+    {"waiting", "CREATE CREATE BEGIN ONE ONE ONE ONE SWITCH ONE ONE ONE", false, true},
     {"open", "BEGIN SAVEPOINT CREATE MANY CURSOR", false, true}, /* a query is under way */
     {"two", "CREATE MANY CREATE ONE", true, true},               /* tables of other options, */
     {"twins", "CREATE MANY CREATE_EQUAL ONE", true, true},       /* or of equal ones, */
