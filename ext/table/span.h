@@ -68,8 +68,8 @@
  *   xCommit      the transaction is over; nothing may fail      BLOOM_OUTSIDE, everything unknown
  *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
  *                finds the connection busy and it goes on       If it goes on, drafts are written
- *   none yet     a guest: only SQL by hand changes rows, and    what was read, until the last cursor
- *                no rollback brings back others                 closes or total_changes rises
+ *   none yet     a guest: only SQL by hand changes rows, and    what was read, until the last
+ *                no rollback brings back others                 cursor closes or total_changes rises
  *
  * Within another statement that writes there are no drafts: if that statement fails, SQLite does
  * not report it for the databases that only a function in it has written.
@@ -146,8 +146,9 @@ void bloom_span_ask_file(struct bloom_span *span);
 /* Begins an operation: decides whether memory is usable, and ends a span that is over. */
 int bloom_span_start(struct bloom_span *span);
 
-/* Call when no cursor of the object is open any more. Ends the span of a guest. Unless a write transaction has begun for the
- * object, it frees the memory if all tables of the process together use more than the limit. */
+/* Call when no cursor of the object is open any more. Ends the span of a guest. Unless a write
+ * transaction has begun for the object, it frees the memory if all tables of the process together
+ * use more than the limit. */
 void bloom_span_rest(struct bloom_span *span);
 
 /* Ends the span: everything in memory is dropped, drafts, too. */
