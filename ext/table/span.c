@@ -279,8 +279,8 @@ int bloom_span_start(struct bloom_span *span) {
     owner->names_changed = owner->names_changed && is_writing(span, NULL);
     int code = span->has_twins ? write_twins(span) : SQLITE_OK;
     const bool is_guest = transaction == BLOOM_OUTSIDE && is_writing(span, span->database.schema);
-    span->is_usable = !span->is_memory_file && transaction != BLOOM_MAKING &&
-                      (!is_guest || may_be_guest(span));
+    span->is_usable =
+        !span->is_memory_file && transaction != BLOOM_MAKING && (!is_guest || may_be_guest(span));
     if (!span->is_usable) {
         if (code == SQLITE_OK)
             code = bloom_span_write(span); /* an error, if there are drafts at all */

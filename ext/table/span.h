@@ -69,7 +69,8 @@
  *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
  *                finds the connection busy and it goes on       If it goes on, drafts are written
  *   none yet     a guest: only SQL by hand changes rows, and    what was read, until the last
- *                no rollback brings back others                 cursor closes or total_changes rises
+ *                no rollback brings back others                 cursor closes or another row is
+ *                                                               changed (sqlite3_total_changes)
  *
  * Within another statement that writes there are no drafts: if that statement fails, SQLite does
  * not report it for the databases that only a function in it has written.
