@@ -438,12 +438,13 @@ void bloom_span_release(struct bloom_span *span, int depth, bool rotates) {
     note_names(span, depth - 1);
 }
 
-void bloom_span_rollback_to(struct bloom_span *span, int depth) {
+void bloom_span_rollback_to(struct bloom_span *span, int depth, bool has_witness) {
     span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
         drop_all_else(span, true);
     } else {
-        if (span->database.owner->names_changed && depth <= span->database.owner->names_depth)
+        if (!has_witness && span->database.owner->names_changed &&
+            depth <= span->database.owner->names_depth)
             bloom_span_revise(span); /* a name may be another one again */
         bloom_span_end(span);
         span->writing.depth = depth;

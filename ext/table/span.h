@@ -164,12 +164,13 @@ bool bloom_span_may_draft(struct bloom_span *span);
 /* Writes all drafts. After an error those that are not written are still drafts. */
 int bloom_span_write(struct bloom_span *span);
 
-/* The methods of a transaction: see above. `rotates`: row 0 says that there are generations. */
+/* The methods of a transaction: see above. `rotates`: row 0 says that there are
+ * generations. `has_witness`: the witness of the cursors will tell whether names were rolled back. */
 void bloom_span_create(struct bloom_span *span);
 int bloom_span_begin(struct bloom_span *span);
 int bloom_span_savepoint(struct bloom_span *span, int depth);
 void bloom_span_release(struct bloom_span *span, int depth, bool rotates);
-void bloom_span_rollback_to(struct bloom_span *span, int depth);
+void bloom_span_rollback_to(struct bloom_span *span, int depth, bool has_witness);
 void bloom_span_commit(struct bloom_span *span);
 void bloom_span_rollback(struct bloom_span *span);
 
