@@ -164,8 +164,8 @@ bool bloom_span_may_draft(struct bloom_span *span);
 /* Writes all drafts. After an error those that are not written are still drafts. */
 int bloom_span_write(struct bloom_span *span);
 
-/* The methods of a transaction: see above. `rotates`: row 0 says that there are
- * generations. `has_witness`: the witness of the cursors will tell whether names were rolled back. */
+/* The methods of a transaction: see above. `rotates`: row 0 says that there are generations.
+ * `has_witness`: the witness of the cursors will tell whether names were rolled back. */
 void bloom_span_create(struct bloom_span *span);
 int bloom_span_begin(struct bloom_span *span);
 int bloom_span_savepoint(struct bloom_span *span, int depth);
