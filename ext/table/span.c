@@ -20,6 +20,8 @@ static bool is_writing(const struct bloom_span *span, const char *schema) {
     if (knows_transactions())
         return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
                (schema == NULL || sqlite3_txn_state(connection, schema) == SQLITE_TXN_WRITE);
+#else
+    (void)schema;
 #endif
     return !sqlite3_get_autocommit(connection);
 }
