@@ -185,7 +185,7 @@ LONG_SUITES = \
         KINDS="memory memdb wal" $(PLAIN)/tests/world' \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         KINDS="journal wal attached" $(PLAIN)/tests/world' \
-    'random world, more=SEED=10000 ROUNDS=20000 $(PLAIN)/tests/world random' \
+    'random world, more=SEED=10000 ROUNDS=10000 $(PLAIN)/tests/world random' \
     'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
         $(SANITIZED)/tests/world random' \
     'costs=$(BUILD)/counted/tests/cost_test' \

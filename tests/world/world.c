@@ -669,7 +669,8 @@ void cursor_read(struct connection *connection) {
                         has[passed_key] ? "is lost" : "was never added");
         cursor->key = key;
     } while (code == SQLITE_ROW);
-    if (code != SQLITE_DONE && (code != SQLITE_ABORT || !cursor->disturbed))
+    if (code != SQLITE_DONE && (code != SQLITE_ABORT || !cursor->disturbed) &&
+        !((kind->holds & IN_SHARED) != 0 && code == SQLITE_LOCKED))
         violate("a cursor: result %d (%s)", code, sqlite3_errmsg(database));
     sqlite3_finalize(snapshot);
     cursor_drop(connection);
