@@ -186,7 +186,7 @@ LONG_SUITES = \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         KINDS="journal wal attached" $(PLAIN)/tests/world' \
     'random world, more=SEED=10000 ROUNDS=10000 $(PLAIN)/tests/world random' \
-    'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
+    'random world under sanitizers, more=SEED=300000 ROUNDS=1500 \
         $(SANITIZED)/tests/world random' \
     'costs=$(BUILD)/counted/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
