@@ -9,30 +9,30 @@
 #include <string.h>
 
 const struct bloom_layout *bloom_layout_by_numbers(unsigned layout, unsigned hashing) {
-    for (size_t i = 0; bloom_layouts[i] != NULL; i++)
-        if (bloom_layouts[i]->number == layout &&
-            (bloom_layouts[i]->hashing->number == hashing ||
-             (bloom_layouts[i]->keying && bloom_hashing_siphash.number == hashing)))
-            return bloom_layouts[i];
+    for (size_t i = 0; bloom_layouts()[i] != NULL; i++)
+        if (bloom_layouts()[i]->number == layout &&
+            (bloom_layouts()[i]->hashing->number == hashing ||
+             (bloom_layouts()[i]->keying && bloom_hashing_siphash.number == hashing)))
+            return bloom_layouts()[i];
     return NULL;
 }
 
 const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length) {
-    for (size_t i = 0; bloom_layouts[i] != NULL; i++)
-        if (bloom_name_is(bloom_layouts[i]->name, name, length))
-            return bloom_layouts[i];
+    for (size_t i = 0; bloom_layouts()[i] != NULL; i++)
+        if (bloom_name_is(bloom_layouts()[i]->name, name, length))
+            return bloom_layouts()[i];
     return NULL;
 }
 
 const struct bloom_layout *bloom_layout_default(void) {
-    return bloom_layouts[0];
+    return bloom_layouts()[0];
 }
 
 void bloom_layout_list(char *text, size_t size, bool keying) {
     text[0] = '\0';
-    for (size_t i = 0; bloom_layouts[i] != NULL; i++)
-        if (keying ? bloom_layouts[i]->keying : bloom_layouts[i]->size != NULL)
-            bloom_name_append(text, size, bloom_layouts[i]->name);
+    for (size_t i = 0; bloom_layouts()[i] != NULL; i++)
+        if (keying ? bloom_layouts()[i]->keying : bloom_layouts()[i]->size != NULL)
+            bloom_name_append(text, size, bloom_layouts()[i]->name);
 }
 
 bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem) {

@@ -160,7 +160,9 @@ struct bloom_layout {
     const struct bloom_blocks *blocks; /* NULL: not for filter tables */
 };
 
-extern const struct bloom_layout *const bloom_layouts[]; /* all, up to NULL: foreign/layouts.c */
+/* Returns all layouts, up to NULL. The table is in foreign/layouts.c. */
+const struct bloom_layout *const *bloom_layouts(void);
+
 extern const struct bloom_layout bloom_layout_blocked;
 extern const struct bloom_layout bloom_layout_classic;
 extern const struct bloom_layout bloom_layout_classic32;

@@ -266,7 +266,7 @@ class NewLayout(unittest.TestCase):
             top = pathlib.Path(folder)
             table = (TOP / "ext/foreign/layouts.c").read_text()
             for place, row in (("&bloom_layout_blocked,", "&bloom_layout_toy, "),
-                               ("const struct", "extern const struct bloom_layout "
+                               ("static const struct", "extern const struct bloom_layout "
                                 "bloom_layout_toy;\n")):
                 table = table.replace(place, row + place, 1)
             (top / "layouts.c").write_text(table)

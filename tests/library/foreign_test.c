@@ -179,8 +179,8 @@ static void short_bytes(void) {
 
 /* A layout without a row would be imported into filters that nothing can read. */
 static void every_layout_is_found(void) {
-    for (size_t i = 0; bloom_layouts[i] != NULL; i++) {
-        const struct bloom_layout *layout = bloom_layouts[i];
+    for (size_t i = 0; bloom_layouts()[i] != NULL; i++) {
+        const struct bloom_layout *layout = bloom_layouts()[i];
         /* Two layouts of equal numbers or names would be one. */
         assert_ptr_equal(bloom_layout_by_numbers(layout->number, layout->hashing->number), layout);
         assert_ptr_equal(bloom_layout_by_name(layout->name, strlen(layout->name)), layout);

@@ -71,11 +71,11 @@ static void add_and_check_many(const struct bloom_shape *shape) {
 static void any_number_at_any_address(void) {
     for (size_t i = 0; i < COUNT_OF(SHAPES); i++)
         add_and_check_many(&SHAPES[i]);
-    for (size_t i = 0; bloom_layouts[i] != NULL; i++) {
-        if (bloom_layouts[i]->size == NULL || bloom_layouts[i]->add == NULL ||
-            bloom_layouts[i]->exact)
+    for (size_t i = 0; bloom_layouts()[i] != NULL; i++) {
+        if (bloom_layouts()[i]->size == NULL || bloom_layouts()[i]->add == NULL ||
+            bloom_layouts()[i]->exact)
             continue;
-        const struct bloom_shape shape = sized_shape(bloom_layouts[i], 100, 0.1);
+        const struct bloom_shape shape = sized_shape(bloom_layouts()[i], 100, 0.1);
         add_and_check_many(&shape);
     }
 }
