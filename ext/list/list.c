@@ -107,12 +107,17 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
     if (at == start && end - at > 2 && at[0] == '|' && at[1] == '|') {
         *form = LIST_ADBLOCK;
         at += 2;
+    } else if (at == start && end - at > 2 && at[0] == '*' && at[1] == '.' &&
+               !list->state.adblock) {
+        *form = LIST_WILDCARD;
+        at += 2;
     } else if (at == start && at < end && (list->state.adblock || *at == '-' || *at == '_')) {
         return false; /* perhaps only a part of an address */
     }
     const uint8_t *most = end - at < PLAIN_MOST ? end : at + PLAIN_MOST;
     if (!bloom_url_read_plain(&plain, at, (size_t)(most - at)) ||
-        (*form != LIST_PLAIN && plain.host > 0) || (*form == LIST_HOSTS && plain.address))
+        (*form != LIST_PLAIN && plain.host > 0) ||
+        ((*form == LIST_HOSTS || *form == LIST_WILDCARD) && plain.address))
         return false;
     const uint8_t *stop = at + plain.end;
     if (*form == LIST_ADBLOCK) {

@@ -32,7 +32,8 @@ static inline bool list_is_of_name(uint8_t byte) {
  * have no-break spaces, marks of direction and width, U+3000 and byte order marks. */
 static inline size_t list_wide_blank(struct list_span span) {
     static const char *const WIDE[] = {"\xc2\xa0",     "\xe2\x80\x8b", "\xe2\x80\x8e",
-                                       "\xe2\x80\xaf", "\xe3\x80\x80", LIST_MARK};
+                                       "\xe2\x80\xa8", "\xe2\x80\xaf", "\xe3\x80\x80",
+                                       LIST_MARK};
     for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE; i++)
         if (list_length(span) >= strlen(WIDE[i]) && memcmp(span.at, WIDE[i], strlen(WIDE[i])) == 0)
             return strlen(WIDE[i]);

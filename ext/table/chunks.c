@@ -15,6 +15,10 @@ enum {
 void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
     bloom_database_close_row(&chunks->reader, SQLITE_OK);
+}
+
+void bloom_chunks_close_readers(struct bloom_chunks *chunks) {
+    bloom_chunks_close_reader(chunks);
     bloom_database_close_row(&chunks->witness, SQLITE_OK);
 }
 
@@ -22,12 +26,12 @@ void bloom_chunks_finish(struct bloom_chunks *chunks) {
     bloom_database_close_row(&chunks->writer, SQLITE_OK);
     if (chunks->cursors > 0)
         return;
-    bloom_chunks_close_reader(chunks);
+    bloom_chunks_close_readers(chunks);
     bloom_span_rest(chunks->span);
 }
 
 void bloom_chunks_close(struct bloom_chunks *chunks) {
-    bloom_chunks_close_reader(chunks);
+    bloom_chunks_close_readers(chunks);
     sqlite3_free(chunks->buffer);
 }
 

@@ -67,8 +67,12 @@ int bloom_chunks_start(struct bloom_chunks *chunks, bool changes);
  * lets the span rest. */
 void bloom_chunks_finish(struct bloom_chunks *chunks);
 
-/* Call at a rollback: what the reader points to may be gone. */
+/* Call at a rollback: what the reader points to may be gone. The witness stays, because it is asked
+ * what was rolled back. */
 void bloom_chunks_close_reader(struct bloom_chunks *chunks);
+
+/* Closes the witness, too. */
+void bloom_chunks_close_readers(struct bloom_chunks *chunks);
 
 /* Writes the rotation into row 0. */
 int bloom_chunks_write_rotation(struct bloom_chunks *chunks, const struct bloom_rotation *rotation);

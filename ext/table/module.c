@@ -235,7 +235,7 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
         code = bloom_database_rename_table(database_of(table), name);
     if (code != SQLITE_OK)
         return report(table, code);
-    bloom_chunks_close_reader(&table->chunks);
+    bloom_chunks_close_readers(&table->chunks);
     return bloom_span_rename(table->span, name);
 }
 
@@ -675,7 +675,7 @@ static int table_release(sqlite3_vtab *base, int depth) {
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
     bloom_chunks_close_reader(&table->chunks);
-    bloom_span_rollback_to(table->span, depth);
+    bloom_span_rollback_to(table->span, depth, table->chunks.witness != NULL);
     return SQLITE_OK;
 }
 

@@ -5,6 +5,41 @@
 #include <limits.h>
 #include <string.h>
 
+/* Transactions of SQLite */
+
+static bool knows_transactions(void) {
+    return SQLITE_VERSION_NUMBER >= 3034000 && sqlite3_libversion_number() >= 3034000;
+}
+
+/* Returns true if a write transaction on a schema (NULL: on any) is under way, or if SQLite does
+ * not report that none is. */
+static bool is_writing(const struct bloom_span *span, const char *schema) {
+    sqlite3 *connection = span->database.connection;
+#if SQLITE_VERSION_NUMBER >= 3034000
+    /* Asking about all schemas first is faster, because SQLite then compares no names. */
+    if (knows_transactions())
+        return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
+               (schema == NULL || sqlite3_txn_state(connection, schema) == SQLITE_TXN_WRITE);
+#else
+    (void)schema;
+#endif
+    return !sqlite3_get_autocommit(connection);
+}
+
+static unsigned version_of(const struct bloom_span *span) {
+    unsigned version = 0;
+    sqlite3_file_control(span->database.connection, span->database.file_schema,
+                         SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
+}
+
+/* If a write transaction is under way, its rollbacks will not be reported to this object. */
+static void note_late(struct bloom_span *span) {
+    span->is_late = is_writing(span, span->database.schema);
+    if (span->is_late)
+        span->version = version_of(span);
+}
+
 /* Objects */
 
 static bool is_twin(const struct bloom_span *one, const struct bloom_span *other) {
@@ -54,6 +89,7 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
         return NULL;
     }
     enlist(span);
+    note_late(span);
     bloom_connection_keep(connection);
     return span;
 }
@@ -91,7 +127,8 @@ void bloom_span_revise(struct bloom_span *span) {
 /* A table was made or renamed. What a cursor of one of its names reads may be gone since a
  * rollback, and a rollback to come will not be reported. */
 static void revise_all(struct bloom_span *span) {
-    span->database.owner->names_changed += !sqlite3_get_autocommit(span->database.connection);
+    span->database.owner->names_changed = !sqlite3_get_autocommit(span->database.connection);
+    span->database.owner->names_depth = INT_MAX;
     for (struct bloom_span *each = span->database.owner->tables; each != NULL; each = each->next)
         if (each == span || is_twin(each, span))
             bloom_span_revise(each);
@@ -149,8 +186,16 @@ static void drop_all_else(struct bloom_span *span, bool also_row_0) {
     span->knows_row_0 = span->knows_row_0 && !also_row_0;
 }
 
+static bool is_defensive(const struct bloom_span *span) {
+    int is_on = 0;
+    sqlite3_db_config(span->database.connection, SQLITE_DBCONFIG_DEFENSIVE, -1, &is_on);
+    return is_on != 0;
+}
+
 /* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
 void bloom_span_rest(struct bloom_span *span) {
+    if (span->writing.transaction == BLOOM_OUTSIDE && span->is_guest && !is_defensive(span))
+        bloom_span_end(span);
     if (span->writing.transaction != BLOOM_OUTSIDE || span->rows.bytes == span->counted ||
         count_bytes(span) <= span->rows.limit)
         return;
@@ -167,23 +212,6 @@ static void ask_limit(struct bloom_span *span) {
 }
 
 /* Whether memory is usable */
-
-static bool knows_transactions(void) {
-    return SQLITE_VERSION_NUMBER >= 3034000 && sqlite3_libversion_number() >= 3034000;
-}
-
-/* Returns true if a write transaction on a schema (NULL: on any) is under way, or if SQLite does
- * not report that none is. */
-static bool is_writing(const struct bloom_span *span, const char *schema) {
-    sqlite3 *connection = span->database.connection;
-#if SQLITE_VERSION_NUMBER >= 3034000
-    /* Asking about all schemas first is faster, because SQLite then compares no names. */
-    if (knows_transactions())
-        return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
-               (schema == NULL || sqlite3_txn_state(connection, schema) == SQLITE_TXN_WRITE);
-#endif
-    return !sqlite3_get_autocommit(connection);
-}
 
 void bloom_span_ask_file(struct bloom_span *span) {
     sqlite3_vfs *vfs = NULL;
@@ -227,31 +255,40 @@ static int write_twins(struct bloom_span *span) {
     return code;
 }
 
-/* A span outside goes on if the database has the same version. */
-static void continue_outside(struct bloom_span *span) {
-    unsigned version = 0;
-    sqlite3_file_control(span->database.connection, span->database.file_schema,
-                         SQLITE_FCNTL_DATA_VERSION, &version);
-    if (version != span->version)
+/* A guest is not late any more when a commit has changed the version. */
+static bool may_be_guest(struct bloom_span *span) {
+    span->is_late = span->is_late && version_of(span) == span->version;
+    return knows_transactions() && !span->has_twins && !span->is_late;
+}
+
+/* A span outside goes on if the database has the same version, and that of a guest if nobody has
+ * changed rows by hand. */
+static void continue_outside(struct bloom_span *span, bool is_guest) {
+    const unsigned version = version_of(span);
+    const int changes = is_guest ? sqlite3_total_changes(span->database.connection) : 0;
+    if (version != span->version || is_guest != span->is_guest ||
+        (changes != span->writing.foreign_changes && !is_defensive(span)))
         bloom_span_end(span);
     span->version = version;
+    span->is_guest = is_guest;
+    span->is_late = false;
+    span->writing.foreign_changes = changes;
 }
 
 int bloom_span_start(struct bloom_span *span) {
     struct bloom_connection *owner = span->database.owner;
     const enum bloom_transaction transaction = span->writing.transaction;
-    if (owner->names_changed > 0 && !is_writing(span, NULL))
-        owner->names_changed = 0;
+    owner->names_changed = owner->names_changed && is_writing(span, NULL);
     int code = span->has_twins ? write_twins(span) : SQLITE_OK;
-    span->is_usable = !span->is_memory_file &&
-                      (transaction == BLOOM_BEGUN ||
-                       (transaction == BLOOM_OUTSIDE && !is_writing(span, span->database.schema)));
+    const bool is_guest = transaction == BLOOM_OUTSIDE && is_writing(span, span->database.schema);
+    span->is_usable =
+        !span->is_memory_file && transaction != BLOOM_MAKING && (!is_guest || may_be_guest(span));
     if (!span->is_usable) {
         if (code == SQLITE_OK)
             code = bloom_span_write(span); /* an error, if there are drafts at all */
         bloom_span_end(span);
     } else if (transaction == BLOOM_OUTSIDE) {
-        continue_outside(span);
+        continue_outside(span, is_guest);
     }
     if (span->rows.is_full && !span->has_asked)
         ask_limit(span);
@@ -353,6 +390,12 @@ int bloom_span_begin(struct bloom_span *span) {
     return code;
 }
 
+/* No savepoint that is open and deeper than that was open when names changed last. */
+static void note_names(struct bloom_span *span, int depth) {
+    if (depth < span->database.owner->names_depth)
+        span->database.owner->names_depth = depth;
+}
+
 /* A trigger on the shadow table may begin a savepoint while a row is written. Drafts then wait, as
  * after an error. Other tables have no such savepoint then, either. */
 int bloom_span_savepoint(struct bloom_span *span, int depth) {
@@ -365,7 +408,8 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
         if (span->writing.transaction == BLOOM_MAKING)
             begin_span(span, BLOOM_BEGUN);
         span->writing.depth = depth;
-        span->writing.names = is_older ? UINT_MAX : span->database.owner->names_changed;
+        if (!is_older)
+            note_names(span, depth - 1);
     } else {
         for (struct bloom_span *each = span->database.owner->tables; each != NULL;
              each = each->next)
@@ -393,16 +437,16 @@ void bloom_span_release(struct bloom_span *span, int depth, bool rotates) {
         span->writing.watched = INT_MAX;
     if (span->writing.depth >= depth)
         span->writing.depth = depth - 1;
-    span->writing.names = UINT_MAX;
+    note_names(span, depth - 1);
 }
 
-void bloom_span_rollback_to(struct bloom_span *span, int depth) {
+void bloom_span_rollback_to(struct bloom_span *span, int depth, bool has_witness) {
     span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
         drop_all_else(span, true);
     } else {
-        const unsigned names = span->database.owner->names_changed;
-        if (names > 0 && (depth < span->writing.depth || names != span->writing.names))
+        if (!has_witness && span->database.owner->names_changed &&
+            depth <= span->database.owner->names_depth)
             bloom_span_revise(span); /* a name may be another one again */
         bloom_span_end(span);
         span->writing.depth = depth;
@@ -410,7 +454,7 @@ void bloom_span_rollback_to(struct bloom_span *span, int depth) {
 }
 
 void bloom_span_commit(struct bloom_span *span) {
-    span->database.owner->names_changed = 0;
+    span->database.owner->names_changed = false;
     bloom_span_end(span);
     span->writing = (struct bloom_writing){.was_dense = span->writing.was_dense};
 }
@@ -422,4 +466,5 @@ void bloom_span_rollback(struct bloom_span *span) {
         bloom_span_write(span) != SQLITE_OK)
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
     bloom_span_commit(span);
+    note_late(span);
 }

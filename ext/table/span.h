@@ -1,7 +1,7 @@
 /* The span of time in which nobody else can have changed the rows of a filter table, so that what
  * is in memory is right.
  *
- * Memory belongs to one object that SQLite has made of a table, and to one span. There are two
+ * Memory belongs to one object that SQLite has made of a table, and to one span. There are three
  * kinds of spans:
  *
  *   - Outside of a write transaction of this connection, a span lasts as long as
@@ -9,13 +9,21 @@
  *     this number. What was read while the page cache is shared is not kept.
  *   - In a write transaction that has begun for this object (xBegin), a span lasts until the
  *     transaction ends or is rolled back, in part or whole.
+ *   - In another write transaction of this connection the object is a guest. It has not changed
+ *     the rows there, nobody else can, and a rollback brings back no others. But SQL may edit them
+ *     by hand. So a span lasts from the first to the last open cursor, as long as
+ *     sqlite3_total_changes is the same. While SQLITE_DBCONFIG_DEFENSIVE is on, SQL cannot edit
+ *     them, and the span lasts as long as outside.
  *
  * When a span ends, everything in memory is void. In each span, row 0 is read once. It tells which
  * table this is, and nothing else does. There is no span, so that row 0 and chunks are read in each
  * operation,
  *
- *   - in a write transaction that has not begun for this object, or, before SQLite 3.34, which
- *     does not report whether one writes, in any transaction that has not;
+ *   - in a write transaction that has not begun for this object, if the object has twins, or is
+ *     late: it was opened, or told that its transaction is over, amid that transaction, so that a
+ *     rollback could bring other rows back;
+ *   - before SQLite 3.34, which does not report whether a transaction writes, in any that has not
+ *     begun for this object;
  *   - in the transaction that made the table, until the first savepoint, because SQLite does not
  *     report a rollback to an older savepoint until then;
  *   - in a memdb file. sqlite3_deserialize may put another one in its place, whose version begins
@@ -60,6 +68,9 @@
  *   xCommit      the transaction is over; nothing may fail      BLOOM_OUTSIDE, everything unknown
  *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
  *                finds the connection busy and it goes on       If it goes on, drafts are written
+ *   none yet     a guest: only SQL by hand changes rows, and    what was read, until the last
+ *                no rollback brings back others                 cursor closes or another row is
+ *                                                               changed (sqlite3_total_changes)
  *
  * Within another statement that writes there are no drafts: if that statement fails, SQLite does
  * not report it for the databases that only a function in it has written.
@@ -80,7 +91,8 @@ enum bloom_transaction {
     BLOOM_BEGUN    /* one of which SQLite reports every rollback */
 };
 
-/* What is known of the write transaction. Outside, only was_dense and revision count. */
+/* What is known of the write transaction. Outside, only was_dense and revision count, and
+ * foreign_changes for a guest. */
 struct bloom_writing {
     enum bloom_transaction transaction;
     bool was_dense;      /* the last changes were of more than 1.5 keys a row */
@@ -88,10 +100,10 @@ struct bloom_writing {
     bool has_changed;    /* a row since the last savepoint, so that the table is locked */
     bool is_alone;       /* no other statement writes, asked since the last savepoint */
     int watched;         /* depth of the outermost savepoint; INT_MAX: none */
-    int foreign_changes; /* of rows, by others or by whole statements, when it began */
+    int foreign_changes; /* of rows, by others or by whole statements, when it began; of all, when
+                            the span of a guest began */
     unsigned revision;   /* of the table, when it was last read in this one; or 0 */
     int depth;           /* of the savepoint at which all was written; -1: when it began */
-    unsigned names;      /* how often names had changed at that savepoint; UINT_MAX: not known */
 };
 
 /* One for each object of a table. */
@@ -105,9 +117,11 @@ struct bloom_span {
     bool is_usable;          /* memory is, in the operation under way */
     bool knows_row_0;        /* in this span */
     bool has_asked;          /* SQLite for its cache_size, in this span */
-    unsigned version;        /* of the database, in a span outside */
-    uint64_t counted;        /* bytes in the sum of the process */
-    unsigned revision;       /* rises when the name is, or may be, of another table; 0: not read */
+    bool is_guest;           /* in a write transaction that has not begun for this object */
+    bool is_late;      /* opened, or told that its transaction is over, amid one that goes on */
+    unsigned version;  /* of the database, in a span outside, or when it became late */
+    uint64_t counted;  /* bytes in the sum of the process */
+    unsigned revision; /* rises when the name is, or may be, of another table; 0: not read */
     struct bloom_writing writing;
 };
 
@@ -133,8 +147,9 @@ void bloom_span_ask_file(struct bloom_span *span);
 /* Begins an operation: decides whether memory is usable, and ends a span that is over. */
 int bloom_span_start(struct bloom_span *span);
 
-/* Call when no cursor of the object is open any more. Unless a write transaction has begun for the
- * object, it frees the memory if all tables of the process together use more than the limit. */
+/* Call when no cursor of the object is open any more. Ends the span of a guest. Unless a write
+ * transaction has begun for the object, it frees the memory if all tables of the process together
+ * use more than the limit. */
 void bloom_span_rest(struct bloom_span *span);
 
 /* Ends the span: everything in memory is dropped, drafts, too. */
@@ -149,12 +164,13 @@ bool bloom_span_may_draft(struct bloom_span *span);
 /* Writes all drafts. After an error those that are not written are still drafts. */
 int bloom_span_write(struct bloom_span *span);
 
-/* The methods of a transaction: see above. `rotates`: row 0 says that there are generations. */
+/* The methods of a transaction: see above. `rotates`: row 0 says that there are generations.
+ * `has_witness`: the witness of the cursors will tell whether names were rolled back. */
 void bloom_span_create(struct bloom_span *span);
 int bloom_span_begin(struct bloom_span *span);
 int bloom_span_savepoint(struct bloom_span *span, int depth);
 void bloom_span_release(struct bloom_span *span, int depth, bool rotates);
-void bloom_span_rollback_to(struct bloom_span *span, int depth);
+void bloom_span_rollback_to(struct bloom_span *span, int depth, bool has_witness);
 void bloom_span_commit(struct bloom_span *span);
 void bloom_span_rollback(struct bloom_span *span);
 

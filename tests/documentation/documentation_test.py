@@ -358,6 +358,11 @@ class Reference(WithExtension):
         self.assertEqual(sorted(self.first_column("| layout | for")), sorted(names))
         self.has_examples(set(names) - {"blocked"}, r"[='\s]NAME[,']")  # which is the default
 
+    def test_formats(self):
+        names = re.findall(r"'([\w-]+)'", self.message("SELECT bloom_import(x'', '')"))
+        listed = re.search(r"The \[formats\]\(.*?\) are ([^.]*)", self.REFERENCE)[1]
+        self.assertEqual(re.findall(r"`([\w-]+)`", listed), names)
+
     def test_options_of_tables(self):
         names = re.findall(r"(\w+)=", self.message("CREATE VIRTUAL TABLE t USING bloom(no=1)"))
         self.assertEqual(set(self.first_column("### Options of tables")), set(names))

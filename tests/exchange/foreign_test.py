@@ -568,7 +568,16 @@ class Refusals(WithExtension):
             self.assertLess(apsw.status(largest)[1], 100_000, form)
 
     def test_names_that_are_no_format(self):
-        """Of layouts and of forms, and parts of a name."""
+        """Of layouts and of forms, and parts of a name. The formats and layouts are those of the
+        lists here and in pages.py."""
+        for sql, names in (("SELECT bloom_import(x'', 'no such')",
+                            {layout.format for layout in LAYOUTS.values()}),
+                           ("SELECT bloom_new(1, 0.1, 'no such')",
+                            set(pages.BY_NAME) - {"classic32"})):
+            with self.assertRaises(apsw.SQLError) as raised:
+                self.value(sql)
+            self.assertEqual(set(re.findall(r"'([\w-]+)'", str(raised.exception))) - {"no such"},
+                             names)
         for name in ("", "guav", "guavas", " guava", "guava\0", "classic", "go-little"):
             one, data = self.sample("classic")
             for sql, value in ((IMPORT, data), (EXPORT, one.data())):

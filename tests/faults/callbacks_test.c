@@ -133,7 +133,9 @@ static void block_as_it_is_then(void) {
         {"INSERT INTO seen(seen) VALUES ('clear')", "a0 b0 c0 d0"},
         {"INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg('d', 60, 0.01, 'counting')",
          "a1 b1 c1 d1"},
-        {"UPDATE seen_data SET data = zeroblob(length(data)) WHERE id > 0", "a0 b0 c0 d0"},
+        {"UPDATE seen_data SET data = CAST(zeroblob(12) || x'55555555' || "
+         "zeroblob(length(data) - 16) AS BLOB) WHERE id > 0",
+         "a0 b0 c0 d0"},
         {"UPDATE seen_data SET data = (SELECT data FROM kept) WHERE id > 0", "a0 b1 c0 d0"},
         {"SELECT write_positioned(data) FROM kept", "a0 b1 c0 d0"},
     };

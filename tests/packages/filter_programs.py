@@ -50,8 +50,8 @@ KEYS = ["", "a", "\u00fc", "x\0y", "a" * 1000, "\U0001f600", "http://evil.exampl
 RUNS = 20  # of a test, when leaks are looked for
 CHANGED = "RuntimeError: sqlite_bloom.Filter.check: the column changed its size. Pass a copy of it"
 BEYOND = "which SQLite cannot store. Pass an int of at most 64 bits, or a str of valid Unicode"
-LINES = ("each key ends in a line end, which would be part of it. Pass the open file itself, or"
-         " text.splitlines()")
+LINES = ("each key has a line end, which would be part of it. Pass the open file itself, or"
+         " text.splitlines(). If the keys are longer texts, pass them as bytes")
 
 
 def connect():
@@ -165,6 +165,7 @@ class Operations(stateful.RuleBasedStateMachine):
         list, tuple, iter, dict.fromkeys)))
     def update(self, keys, form):
         keys = [1, *(key for key in keys if self.changed("bloom_add", key) is not None)]
+        keys = keys[:-1] if keys[-1:] == [""] else keys  # as text.split leaves one
         if self.changed("bloom_add", 1) is None:
             keys[0] = "b.example"
         self.filter.update(form(keys))
@@ -248,6 +249,17 @@ class AsInSql(Program):
                              len(bytes(owned)))
 
 
+class Blocklists(Program):
+    def test_a_published_list_is_read_as_in_sql(self):
+        for text in ("0.0.0.0 evil.example\n", "||host.example/malware/*\nevil.example\n"):
+            for given in (text, text.encode(), io.StringIO(text), io.BytesIO(text.encode())):
+                made = Filter.from_blocklist(given)
+                self.assertEqual(bytes(made), sql("bloom_list_agg(?)", text))
+                self.assertIn("http://www.evil.example/a", made)
+            self.assertEqual(Filter.from_blocklist(text, 0.001, layout="fuse", key="url"), Filter(
+                sql("bloom_list_agg(?, 0.001, 'layout=fuse, key=url')", text)))
+
+
 class AsASet(Program):
     def test_what_is_not_offered_says_why(self):
         filter = Filter(10)
@@ -325,6 +337,16 @@ class AsASet(Program):
                 # Columns, of which each function takes the same.
                 ("TypeError: sqlite_bloom.Filter.update: keys is one key. Pass a list of it,"
                  " ['abc']", filter.update, "abc"),
+                *((f"TypeError: sqlite_bloom.Filter.build: keys is {text!r}. Pass the open file"
+                   " itself, or text.splitlines()", build, text)
+                  for text in ("a\nb", "a\r", sys.executable)),
+                ("ValueError: sqlite_bloom.Filter.build: the last key is empty, as"
+                 " text.split('\\n') leaves one. Pass text.splitlines(). If '' is a key, add it"
+                 " before the others",
+                 build, "a\nb\n".split("\n")),
+                ("TypeError: sqlite_bloom.Filter.from_blocklist: text is None. Pass the text of the"
+                 " list, or the open file", Filter.from_blocklist, None),
+                ("ValueError: sqlite_bloom.Filter.from_blocklist: ...", Filter.from_blocklist, ""),
                 ("TypeError: sqlite_bloom.Filter.update: keys is one key. Pass a list of it,"
                  " [<memory at...", filter.update, memoryview(b"abc")),
                 ("TypeError: sqlite_bloom.Filter.check: column is None and cannot be iterated. Pass"
@@ -343,7 +365,7 @@ class AsASet(Program):
                   for nothing in ([], [None, float("nan")])),
                 ("KeyError: 'mine'", check, breaks("a")),
                 *((f"ValueError: sqlite_bloom.Filter.build: {LINES}", build, keys) for keys in (
-                    "a\r\nb\r\n".split("\n"), ["a\n"], ["a\n", "b"],
+                    "a\r\nb\r\nc".split("\n"), ["a\n"], ["a\n", "b"], ["a\nb"],
                     "hunter2\r\nb\r\nletmein".split("\n"), [f"{i}\n" for i in range(300)])),
                 (f"ValueError: sqlite_bloom.Filter.update: {LINES}", filter.update, ["a\n"]),
                 ("ValueError: ...", lambda: filter | Filter(1000, 0.1))):

@@ -35,6 +35,7 @@ found: list[bool | None] = filter.check(["a", 1, None])
 frame = numpy.array([1])[filter.check(numpy.array([1]))]
 sqlite_bloom.Filter(bytes(filter)).check(["a"])
 sqlite_bloom.Filter(10, key="url", salt=bytes(16))
+sqlite_bloom.Filter.from_blocklist("0.0.0.0 a.example", 0.001, layout="fuse")
 sqlite_bloom.Filter("x")  # type: ignore[call-overload]
 sqlite_bloom.Filter(0.01, 1000)  # type: ignore[call-overload]
 sqlite_bloom.load("x")  # type: ignore[call-overload]

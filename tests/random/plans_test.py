@@ -169,9 +169,10 @@ class Query:
         """A condition that gives the key of a filter table, from the columns of a scope."""
         key, one, two = f"{alias}.key", self.expression(scope), self.expression(scope)
         if name == "bad MATCH":
-            return f"{key} MATCH {one}"
+            return self.of((f"{key} MATCH {one}", f"{one} = {alias}.bad"))
+        called = "key" if name == "bad" else name  # bad = x asks for what covers x
         return self.of((
-            f"{key} = {one}", f"{key} = {one}", f"{one} = {key}", f"{one} = {alias}.{name}",
+            f"{key} = {one}", f"{key} = {one}", f"{one} = {key}", f"{one} = {alias}.{called}",
             f"{key} {'=' if one == 'NULL' else 'IS'} {one}",
             f"{key} IN ({one}, {two}, {self.constant()})", f"({key} = {one} OR {key} = {two})",
             f"({key} = {one} AND {self.between(alias, scope)} OR"
@@ -368,7 +369,7 @@ class World:
         run(self.model, """
             CREATE TABLE seen(key, seen); CREATE TABLE recent(key, recent);
             CREATE TABLE ints(key INTEGER, ints INTEGER);
-            CREATE TABLE bad(key, bad); CREATE TABLE covered(key);
+            CREATE TABLE bad(key); CREATE TABLE covered(key, bad);
             CREATE TABLE bloom_keys(key INTEGER, filter BLOB);
             CREATE TABLE bloom_url_keys(key TEXT, rank INTEGER, argument BLOB)""")
         salt = "salt='000102030405060708090a0b0c0d0e0f'"
@@ -388,9 +389,9 @@ class World:
                     run(self.model, f"INSERT INTO {table} VALUES (?1, ?1)", (key,))
         for url in {*URLS, *(key for url in URLS for key in url_keys(url))}:
             if url_keys(url)[0] in ENTRIES:
-                run(self.model, "INSERT INTO bad VALUES (?1, ?1)", (url,))
+                run(self.model, "INSERT INTO bad VALUES (?)", (url,))
             if set(url_keys(url)) & set(ENTRIES):
-                run(self.model, "INSERT INTO covered VALUES (?)", (url,))
+                run(self.model, "INSERT INTO covered VALUES (?1, ?1)", (url,))
         for url in URLS:
             run(self.model, "INSERT INTO bloom_url_keys SELECT value, key, ?1 FROM json_each(?2)",
                 (url, json.dumps(url_keys(url))))

@@ -78,16 +78,15 @@ int key_of_other(PyObject *object, struct sqlite_bloom_key *key, const char *nam
     return 1;
 }
 
-/* Returns true if the keys look like lines: each is text and has a line end, except perhaps the
- * last one. Bytes do not count, because a digest may end in such a byte by chance. */
+/* Returns true if the keys look like lines, or like texts of lines: each is text with a line end in
+ * it, except perhaps the last one. Bytes do not count, because a digest may have such a byte. */
 static bool are_lines(const struct sqlite_bloom_key *keys, size_t count) {
     size_t ended = 0;
     bool is_ended = true;
-    for (size_t i = 0; i < count; i++) {
-        const bool has_last = keys[i].type == SQLITE_BLOOM_TEXT && keys[i].length > 0;
-        const char *text = keys[i].value.bytes;
-        const char end = has_last ? text[keys[i].length - 1] : '\0';
-        is_ended = end == '\n' || end == '\r';
+    for (size_t i = 0; i < count && (is_ended || i < 2); i++) {
+        const size_t length = keys[i].type == SQLITE_BLOOM_TEXT ? keys[i].length : 0;
+        is_ended = length > 0 && (memchr(keys[i].value.bytes, '\n', length) != NULL ||
+                                  memchr(keys[i].value.bytes, '\r', length) != NULL);
         ended += is_ended;
     }
     return ended > 0 && ended + !is_ended >= count;
@@ -108,8 +107,8 @@ static int work_on(struct work *work, const struct sqlite_bloom_key *keys,
             snprintf(work->problem, sizeof work->problem, "%s", FILTER_AS_KEY);
     } else if (work->done == 0 && are_lines(keys, count)) {
         snprintf(work->problem, sizeof work->problem,
-                 "each key ends in a line end, which would be part of it. Pass the open file"
-                 " itself, or text.splitlines()");
+                 "each key has a line end, which would be part of it. Pass the open file itself,"
+                 " or text.splitlines(). If the keys are longer texts, pass them as bytes");
         status = SQLITE_BLOOM_REFUSED;
     } else if (work->builder == NULL) {
         status = sqlite_bloom_filter_add_many(work->filter, keys, count, NULL, work->problem);

@@ -90,6 +90,24 @@ static PyObject *filter_new(PyObject *self, PyObject *arguments) {
     return status == SQLITE_BLOOM_OK ? none() : NULL;
 }
 
+/* _from_list(text, p, options) */
+static PyObject *filter_from_list(PyObject *self, PyObject *arguments) {
+    const char *options;
+    PyObject *text;
+    double p;
+    struct sqlite_bloom_key key;
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    struct sqlite_bloom_filter **made = &((struct filter *)self)->filter;
+    if (raise_made((struct filter *)self) != 0 ||
+        !PyArg_ParseTuple(arguments, "Odz", &text, &p, &options) || !exact_key(text, &key))
+        return NULL;
+    int status =
+        sqlite_bloom_filter_from_list(made, key.value.bytes, key.length, p, options, NULL, problem);
+    if (status != SQLITE_BLOOM_OK)
+        raise_problem("sqlite_bloom.Filter.from_blocklist", status, problem);
+    return status == SQLITE_BLOOM_OK ? none() : NULL;
+}
+
 /* _open(bytes): reads them in place. */
 static PyObject *filter_open(PyObject *object, PyObject *bytes) {
     const void *data;
@@ -497,6 +515,7 @@ static PyMethodDef methods[] = {
     {"copy", filter_copy, METH_NOARGS, "copy(): a filter of its own with the same keys."},
     {"__sizeof__", filter_size, METH_NOARGS, ""},
     {"_new", filter_new, METH_VARARGS, ""},
+    {"_from_list", filter_from_list, METH_VARARGS, ""},
     {"_open", filter_open, METH_O, ""},
     {"_build", filter_build, METH_VARARGS | METH_CLASS, ""},
     {"_update", filter_update, METH_VARARGS, ""},

@@ -36,6 +36,9 @@ class _Engine(Protocol):
 class _Django(Protocol):
     def ensure_connection(self) -> None: ...
 
+class _File(Protocol):
+    def read(self) -> str | bytes: ...
+
 class _Connected(Protocol):
     """A connection of any module."""
 
@@ -65,6 +68,11 @@ class Filter:
         cls, keys: Iterable[_Key], capacity: SupportsIndex | None = None, fpr: float | None = None,
         *, layout: str | None = None, key: str | None = None, salt: str | bytes | None = None,
         progress: _Progress = None
+    ) -> Self: ...
+    @classmethod
+    def from_blocklist(
+        cls, text: str | bytes | _File, fpr: float | None = None, *,
+        layout: str | None = None, key: str | None = None, salt: str | bytes | None = None
     ) -> Self: ...
     def update(self, *columns: Iterable[_Key], progress: _Progress = None) -> None: ...
     def add(self, key: _Key, /) -> None: ...

@@ -2,6 +2,7 @@
 done that.
 """
 
+import os
 import sys
 
 _COLUMNS = (("pandas", "Series"), ("pandas", "Index"), ("pandas.api.extensions", "ExtensionArray"),
@@ -15,7 +16,14 @@ def checked(keys, name, what="keys"):
     """The keys, or the lines of an open file. name: of the function, for errors."""
     if isinstance(keys, (str, bytes, bytearray)) or (
             isinstance(keys, memoryview) and keys.format in ("B", "c")):
+        if isinstance(keys, str) and ("\n" in keys or "\r" in keys or os.path.exists(keys[:999])):
+            raise TypeError(f"{name}: {what} is {keys!r:.60}. Pass the open file itself, or"
+                            " text.splitlines()")
         raise TypeError(f"{name}: {what} is one key. Pass a list of it, [{keys[:40]!r}]")
+    if what == "keys" and isinstance(keys, list) and keys[1:] and keys[-1:] == [""] and all(
+            type(key) is str for key in keys):
+        raise ValueError(f"{name}: the last key is empty, as text.split('\\n') leaves one. Pass"
+                         " text.splitlines(). If '' is a key, add it before the others")
     if hasattr(keys, "read"):
         return _lines(keys)
     if not hasattr(keys, "__iter__") and not hasattr(keys, "__getitem__"):

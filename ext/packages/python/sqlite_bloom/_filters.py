@@ -226,6 +226,24 @@ class Filter(_filter.Filter):
                 " keys come from, or make an empty filter with sqlite_bloom.Filter(capacity)")
         return made
 
+    @classmethod
+    def from_blocklist(cls, text, fpr=None, *, layout=None, key=None, salt=None, **unknown):
+        """A filter of the entries of a published block list, as bloom_list_agg makes it.
+
+        text: a str, bytes or an open file. The key rule is 'url_nocase', or 'host' if no entry has
+        a path. Raises ValueError if there is no entry.
+        """
+        name = "sqlite_bloom.Filter.from_blocklist"
+        _, options = _parameters(name, "text, fpr, layout, key and salt", unknown, fpr,
+                                 {"layout": layout, "key": key, "salt": salt})
+        text = text.read() if hasattr(text, "read") else text
+        if type(text) not in (str, bytes):
+            raise TypeError(f"{name}: text is {text!r:.60}. Pass the text of the list, or the open"
+                            " file")
+        made = cls.__new__(cls)
+        made._from_list(text, fpr or 0.0, options)
+        return made
+
     def update(self, *columns, progress=None):
         """Adds all keys of columns, which are those of build. The keys before one that cannot be a
         key are added.

@@ -74,10 +74,11 @@ def _is_missing(key):
 
 def _refuse_lines(keys, name):
     """Texts that have the line ends of a file. The last line may have none."""
-    ends = [isinstance(key, str) and key[-1:] in ("\n", "\r") for key in keys]
+    ends = [isinstance(key, str) and ("\n" in key or "\r" in key) for key in keys]
     if any(ends) and sum(ends) + (not ends[-1]) >= len(ends):
-        raise ValueError(f"{name}: each key ends in a line end, which would be part of it. Pass the"
-                         " open file itself, or text.splitlines()")
+        raise ValueError(f"{name}: each key has a line end, which would be part of it. Pass the"
+                         " open file itself, or text.splitlines(). If the keys are longer texts,"
+                         " pass them as bytes")
 
 
 def _pieces(keys, name):
