@@ -203,6 +203,14 @@ static inline bool is_of_bytes(const struct sqlite_bloom_key *key) {
     return key->type == SQLITE_BLOOM_TEXT || key->type == SQLITE_BLOOM_BYTES;
 }
 
+/* Returns true for bytes that begin as a filter does. The fast ways leave those to others, so that
+ * they need not call anything to find out. */
+static inline bool may_be_filter(enum sqlite_bloom_key_type type, const void *bytes,
+                                 size_t length) {
+    return type == SQLITE_BLOOM_BYTES && length >= BLOOM_HEADER_BYTES &&
+           bloom_load32(bytes) == BLOOM_MAGIC;
+}
+
 /* Returns true for bytes that are a filter, which is no key. */
 static inline bool is_filter_key(const struct sqlite_bloom_key *key) {
     return key->type == SQLITE_BLOOM_BYTES && bloom_is_filter(key->value.bytes, key->length);
@@ -298,7 +306,7 @@ BLOOM_INLINE int words_to_add(const struct bloom_shape *shape, const struct sqli
                               const struct bloom_memory *memory,
                               uint64_t words[BLOOM_HASH_WORDS_MAXIMUM], const struct report *report,
                               bool plain) {
-    if (plain && is_of_bytes(key) && !is_filter_key(key))
+    if (plain && is_of_bytes(key) && !may_be_filter(key->type, key->value.bytes, key->length))
         bloom_murmur3_bytes(key_bytes(key), key->length, words);
     else if (plain && key->type == SQLITE_BLOOM_INTEGER)
         bloom_murmur3_integer(key->value.integer, words);
@@ -341,7 +349,7 @@ static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_blo
 
 BLOOM_INLINE int check_of_bytes(const struct sqlite_bloom_filter *filter,
                                 enum sqlite_bloom_key_type type, const void *bytes, size_t length) {
-    if (filter->plain == NULL || (type == SQLITE_BLOOM_BYTES && bloom_is_filter(bytes, length)))
+    if (filter->plain == NULL || may_be_filter(type, bytes, length))
         return check_any(filter, (struct sqlite_bloom_key){type, {bytes}, length});
     return filter->plain->check_bytes(&filter->shape, filter->payload, bytes, length);
 }
@@ -389,11 +397,12 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     for (size_t i = 0; i < count; i++, to += width) {
         if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
             bloom_murmur3_integer(keys[i].value.integer, to);
-        } else if (is_filter_key(&keys[i])) {
-            return SQLITE_BLOOM_REFUSED;
-        } else if (plain && is_of_bytes(&keys[i])) {
+        } else if (plain && is_of_bytes(&keys[i]) &&
+                   !may_be_filter(keys[i].type, keys[i].value.bytes, keys[i].length)) {
             bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, to);
         } else if ((kind = words_of_key(&filter->shape, &keys[i], to)) != BLOOM_KEY) {
+            if (kind == BLOOM_KEY_FILTER)
+                return SQLITE_BLOOM_REFUSED;
             memset(to, 0, width * sizeof *to);
             answer[unknowns] = kind == BLOOM_KEY_FOREIGN ? 0 : NOT_A_KEY;
             unknown[unknowns++] = (uint8_t)i;

@@ -300,6 +300,14 @@ class AsASet(Program):
                  filter.add, 2**63),
                 (f"ValueError: sqlite_bloom.Filter.add: the key is '\\ud800', {BEYOND}",
                  filter.add, "\ud800"),
+                *((f"ValueError: sqlite_bloom.Filter{place}: the key is a filter. Merge filters"
+                   " with |, or pass its hex() if the bytes are meant", call, given)
+                  for place, call, given in (
+                      (".add", filter.add, bytes(fuse)), ("", filter.__contains__, bytes(fuse)),
+                      (".update", filter.update, [b"a", bytes(fuse)]),
+                      (".check", filter.check, [b"a", bytes(fuse)]),
+                      (".build", build, [bytes(fuse)]),
+                      (".check", Filter(9, key="url").check, [bytes(fuse)]))),
                 ("ValueError: sqlite_bloom.Filter.add: cannot add keys to a filter of layout fuse."
                  " Build it from all its keys at once...", fuse.add, "b"),
                 ("ValueError: sqlite_bloom.Filter: capacity is -1. Pass a whole number from 0 to"
