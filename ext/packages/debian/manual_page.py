@@ -43,6 +43,7 @@ def entries(pairs):
     """The paragraphs of a list: what a cell names, in code, stands one below the other."""
     text = ""
     for cell, said in pairs:
+        cell = re.sub(r"\[`(\w+)`\]\([^)]*\)`", r"`\1", cell)  # the name of a call is a link
         names = re.findall(r"`([^`]*)`", cell)
         text += "".join(
             f"{'.TQ' if i else '.TP'}\n.B \"{troff(name)}\"\n" for i, name in enumerate(names)
