@@ -92,7 +92,7 @@ static bool list_is_entry(struct list_row *row, unsigned i) {
 }
 
 /* A row has as many fields as the heading, and is neither a rule of Adblock nor a line of a hosts
- * file. If the field that the heading names has no entry, the row is read from the left, but for
+ * file. If the field that the heading names has no entry, the row is read from the left, except
  * the fields that are about something else. */
 enum list_form list_row(struct list_state *state, struct list_span *line) {
     const struct list_heading *heading = &state->heading;
