@@ -142,7 +142,9 @@ TEST_SUITES = \
         $(PLAIN)/tests/world' \
     'world, other sorts=RARE=0 SORTS="counting aged salted" KINDS="memory memdb wal" \
         $(PLAIN)/tests/world' \
-    'world, other starts=RARE=1 SORTS="plain salted" STARTS="open two twins" KINDS=memory \
+    'world, other starts=RARE=1 SORTS="plain salted" STARTS="begun open read two twins" KINDS=memory \
+        $(PLAIN)/tests/world' \
+    'world, renamed=RARE=0 SORTS=plain STARTS=renamed KINDS="memory wal deserialized" \
         $(PLAIN)/tests/world' \
     'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
         $(PLAIN)/tests/world' \
@@ -185,8 +187,8 @@ LONG_SUITES = \
         KINDS="memory memdb wal" $(PLAIN)/tests/world' \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         KINDS="journal wal attached" $(PLAIN)/tests/world' \
-    'random world, more=SEED=10000 ROUNDS=10000 $(PLAIN)/tests/world random' \
-    'random world under sanitizers, more=SEED=300000 ROUNDS=1500 \
+    'random world, more=SEED=10000 ROUNDS=20000 $(PLAIN)/tests/world random' \
+    'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
         $(SANITIZED)/tests/world random' \
     'costs=$(BUILD)/counted/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \

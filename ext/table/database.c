@@ -157,6 +157,16 @@ int bloom_database_rename_table(struct bloom_database *database, const char *nam
     return code;
 }
 
+/* Of several rows, so that it begins a savepoint. */
+int bloom_database_insert_nothing(struct bloom_database *database) {
+    char *sql = sqlite3_mprintf("INSERT INTO \"%w\".\"%w\"(key) SELECT NULL WHERE 0",
+                                database->schema, database->name);
+    int code =
+        sql == NULL ? SQLITE_NOMEM : sqlite3_exec(database->connection, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
+}
+
 /* Statements that stay */
 
 static int prepare(struct bloom_database *database, enum bloom_statement which) {

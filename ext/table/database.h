@@ -86,6 +86,10 @@ void bloom_database_take_message(struct bloom_database *database, struct bloom_d
  * that reads or changes the table begins with it. */
 int bloom_database_enter(struct bloom_database *database);
 
+/* Inserts no rows into the filter table, in a statement that begins a savepoint. So its transaction
+ * begins for this object, if it has not, and SQLite reports every rollback of it. */
+int bloom_database_insert_nothing(struct bloom_database *database);
+
 /* Create, drop and rename the shadow table. */
 int bloom_database_create_table(struct bloom_database *database);
 int bloom_database_drop_table(struct bloom_database *database);
