@@ -14,12 +14,12 @@ enum {
 
 void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
-    bloom_database_close_row(&chunks->reader, SQLITE_OK);
+    bloom_database_close_reader(chunks->database, &chunks->reader);
 }
 
 void bloom_chunks_close_readers(struct bloom_chunks *chunks) {
     bloom_chunks_close_reader(chunks);
-    bloom_database_close_row(&chunks->witness, SQLITE_OK);
+    bloom_database_close_reader(chunks->database, &chunks->witness);
 }
 
 void bloom_chunks_finish(struct bloom_chunks *chunks) {

@@ -194,6 +194,7 @@ static bool is_defensive(const struct bloom_span *span) {
 
 /* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
 void bloom_span_rest(struct bloom_span *span) {
+    bloom_span_check(span, BLOOM_OPERATION, 0);
     if (span->writing.transaction == BLOOM_OUTSIDE && span->is_guest && !is_defensive(span))
         bloom_span_end(span);
     if (span->writing.transaction != BLOOM_OUTSIDE || span->rows.bytes == span->counted ||
@@ -381,12 +382,15 @@ static void begin_span(struct bloom_span *span, enum bloom_transaction transacti
 void bloom_span_create(struct bloom_span *span) {
     revise_all(span);
     begin_span(span, BLOOM_MAKING);
+    bloom_span_check(span, BLOOM_X_CREATE, 0);
 }
 
 int bloom_span_begin(struct bloom_span *span) {
     const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
-    if (code == SQLITE_OK)
-        begin_span(span, BLOOM_BEGUN);
+    if (code != SQLITE_OK)
+        return code;
+    begin_span(span, BLOOM_BEGUN);
+    bloom_span_check(span, BLOOM_X_BEGIN, 0);
     return code;
 }
 
@@ -420,6 +424,8 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
         span->writing.watched = depth;
         span->writing.foreign_changes = foreign_changes(span);
     }
+    if (!waits && code == SQLITE_OK)
+        bloom_span_check(span, BLOOM_X_SAVEPOINT, depth);
     return code;
 }
 
@@ -438,6 +444,7 @@ void bloom_span_release(struct bloom_span *span, int depth, bool rotates) {
     if (span->writing.depth >= depth)
         span->writing.depth = depth - 1;
     note_names(span, depth - 1);
+    bloom_span_check(span, BLOOM_X_RELEASE, depth);
 }
 
 void bloom_span_rollback_to(struct bloom_span *span, int depth, bool has_witness) {
@@ -451,12 +458,14 @@ void bloom_span_rollback_to(struct bloom_span *span, int depth, bool has_witness
         bloom_span_end(span);
         span->writing.depth = depth;
     }
+    bloom_span_check(span, BLOOM_X_ROLLBACK_TO, depth);
 }
 
 void bloom_span_commit(struct bloom_span *span) {
     span->database.owner->names_changed = false;
     bloom_span_end(span);
     span->writing = (struct bloom_writing){.was_dense = span->writing.was_dense};
+    bloom_span_check(span, BLOOM_X_COMMIT, 0);
 }
 
 /* Nobody would hear of an error when a connection that is busy is closed. So the transaction is
@@ -467,4 +476,5 @@ void bloom_span_rollback(struct bloom_span *span) {
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
     bloom_span_commit(span);
     note_late(span);
+    bloom_span_check(span, BLOOM_X_ROLLBACK, 0);
 }
