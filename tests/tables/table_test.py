@@ -639,7 +639,7 @@ class Guests(TableTest):
 
     AMID = (
         "INSERT INTO t(key) VALUES (3)",
-        "INSERT INTO t(key) VALUES (3); INSERT INTO t(key) VALUES (5); INSERT INTO t(key) VALUES (7)",
+        "INSERT INTO t(key) VALUES (3); INSERT INTO t(key) VALUES (5); INSERT INTO t(key) SELECT 7",
         "INSERT INTO filling VALUES (3)",  # by a trigger
         "INSERT INTO aside VALUES (2)",
         "SAVEPOINT a; INSERT INTO t(key) VALUES (3); ROLLBACK TO a; RELEASE a",
