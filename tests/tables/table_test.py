@@ -686,6 +686,7 @@ class Guests(TableTest):
                     found.append(row)
             except apsw.Error as error:
                 found.append(type(error))
+        connection.close(True)
         return found, calls[0]
 
     def test_what_happens_amid_a_query_shows_in_its_rows(self):
