@@ -14,12 +14,12 @@ enum {
 
 static void close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
-    bloom_database_close_row(&chunks->reader, SQLITE_OK);
+    bloom_database_close_reader(chunks->database, &chunks->reader);
 }
 
 void bloom_chunks_close_readers(struct bloom_chunks *chunks) {
     close_reader(chunks);
-    bloom_database_close_row(&chunks->row_0_reader, SQLITE_OK);
+    bloom_database_close_reader(chunks->database, &chunks->row_0_reader);
 }
 
 void bloom_chunks_finish(struct bloom_chunks *chunks) {

@@ -323,6 +323,21 @@ int bloom_database_close_row(sqlite3_blob **handle, int code) {
     return code;
 }
 
+/* A host that finalizes all statements amid a query also ends that of a handle, which has no SQL.
+ * Then nobody can close the handle any more. SQLite frees it with the lookaside of the connection,
+ * or, without one, not at all. */
+void bloom_database_close_reader(struct bloom_database *database, sqlite3_blob **handle) {
+    sqlite3_stmt *statement = NULL;
+    if (*handle == NULL)
+        return;
+    do
+        statement = sqlite3_next_stmt(database->connection, statement);
+    while (statement != NULL && sqlite3_sql(statement) != NULL);
+    if (statement == NULL)
+        *handle = NULL;
+    bloom_database_close_row(handle, SQLITE_OK);
+}
+
 /* SQLite gives SQLITE_ERROR both when there is no such row and when a value is neither text nor
  * BLOB. Only the first must count as no row, so a statement decides. If it finds a row, the message
  * of the failure stays. */

@@ -132,6 +132,9 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
 /* Closes a handle, if there is one, and returns code. */
 int bloom_database_close_row(sqlite3_blob **handle, int code);
 
+/* Closes a handle that was open while code of the host ran, if there is one. */
+void bloom_database_close_reader(struct bloom_database *database, sqlite3_blob **handle);
+
 /* Returns the bytes of the page cache that the database may have, or 0 if it does not say. */
 uint64_t bloom_database_cache_bytes(struct bloom_database *database);
 

@@ -686,7 +686,10 @@ static int table_rollback_to(sqlite3_vtab *base, int depth) {
 
 static int table_sync(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    return report(table, bloom_span_write(table->span));
+    const int code = report(table, bloom_span_write(table->span));
+    if (code == SQLITE_OK)
+        bloom_span_check(table->span, BLOOM_X_SYNC, 0);
+    return code;
 }
 
 static int table_commit(sqlite3_vtab *base) {

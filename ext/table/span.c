@@ -188,6 +188,7 @@ static bool is_defensive(const struct bloom_span *span) {
 
 /* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
 void bloom_span_rest(struct bloom_span *span) {
+    bloom_span_check(span, BLOOM_OPERATION, 0);
     if (span->writing.transaction == BLOOM_OUTSIDE && span->is_guest && !is_defensive(span))
         bloom_span_end(span);
     if (span->writing.transaction != BLOOM_OUTSIDE || span->rows.bytes == span->counted ||
@@ -375,12 +376,15 @@ static void begin_span(struct bloom_span *span, enum bloom_transaction transacti
 void bloom_span_create(struct bloom_span *span) {
     begin_span(span, BLOOM_MAKING);
     span->named_at = INT_MAX;
+    bloom_span_check(span, BLOOM_X_CREATE, 0);
 }
 
 int bloom_span_begin(struct bloom_span *span) {
     const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
-    if (code == SQLITE_OK)
-        begin_span(span, BLOOM_BEGUN);
+    if (code != SQLITE_OK)
+        return code;
+    begin_span(span, BLOOM_BEGUN);
+    bloom_span_check(span, BLOOM_X_BEGIN, 0);
     return code;
 }
 
@@ -412,6 +416,8 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
         span->writing.watched = depth;
         span->writing.foreign_changes = foreign_changes(span);
     }
+    if (!waits && code == SQLITE_OK)
+        bloom_span_check(span, BLOOM_X_SAVEPOINT, depth);
     return code;
 }
 
@@ -430,6 +436,7 @@ void bloom_span_release(struct bloom_span *span, int depth, bool rotates) {
     if (span->writing.depth >= depth)
         span->writing.depth = depth - 1;
     keep_name(span, depth);
+    bloom_span_check(span, BLOOM_X_RELEASE, depth);
 }
 
 void bloom_span_rollback_to(struct bloom_span *span, int depth) {
@@ -442,6 +449,7 @@ void bloom_span_rollback_to(struct bloom_span *span, int depth) {
         bloom_span_end(span);
         span->writing.depth = depth;
     }
+    bloom_span_check(span, BLOOM_X_ROLLBACK_TO, depth);
 }
 
 static void leave_transaction(struct bloom_span *span) {
@@ -452,6 +460,7 @@ static void leave_transaction(struct bloom_span *span) {
 void bloom_span_commit(struct bloom_span *span) {
     span->named_at = -1;
     leave_transaction(span);
+    bloom_span_check(span, BLOOM_X_COMMIT, 0);
 }
 
 /* Nobody would hear of an error when a connection that is busy is closed. So the transaction is
@@ -464,4 +473,5 @@ void bloom_span_rollback(struct bloom_span *span) {
         undo_names(span);
     leave_transaction(span);
     note_late(span);
+    bloom_span_check(span, BLOOM_X_ROLLBACK, 0);
 }

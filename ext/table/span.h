@@ -189,4 +189,23 @@ void bloom_span_rollback_to(struct bloom_span *span, int depth);
 void bloom_span_commit(struct bloom_span *span);
 void bloom_span_rollback(struct bloom_span *span);
 
+/* Executes the two tables above: fails unless memory is as that method leaves it. `depth` is that
+ * of the savepoint. Each method ends with it. */
+enum bloom_method {
+    BLOOM_X_CREATE,
+    BLOOM_X_BEGIN,
+    BLOOM_X_SAVEPOINT,
+    BLOOM_X_RELEASE,
+    BLOOM_X_ROLLBACK_TO,
+    BLOOM_X_SYNC,
+    BLOOM_X_COMMIT,
+    BLOOM_X_ROLLBACK,
+    BLOOM_OPERATION /* any other, when no cursor is open any more */
+};
+#ifdef BLOOM_ASSERTS
+void bloom_span_check(const struct bloom_span *span, enum bloom_method method, int depth);
+#else
+#define bloom_span_check(span, method, depth) ((void)0)
+#endif
+
 #endif
