@@ -83,4 +83,5 @@
 #include "table/module.c"
 #include "table/rows.c"
 #include "table/span.c"
+#include "table/span_check.c"
 #include "extension.c"

@@ -18,8 +18,9 @@
 # package of Debian.
 export ONLY CASE
 
-# What the builds of tests have besides the product: limits that the environment sets.
-TEST_FLAGS = -DBLOOM_TEST
+# What the builds of tests have besides the product: limits that the environment sets, and
+# assertions of what each method of a filter table leaves in memory.
+TEST_FLAGS = -DBLOOM_TEST -DBLOOM_ASSERTS
 
 # Sanitizers, where the compiler has them; it is asked once, when the first test is built.
 SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -83,9 +84,9 @@ PLAIN = $(BUILD)/plain
 SANITIZED = $(BUILD)/sanitized
 $(eval $(call test_build,plain,))
 $(eval $(call test_build,sanitized,$$(SANITIZE)))
-$(eval $(call test_build,coverage,--coverage -fprofile-update=atomic -O0))
+$(eval $(call test_build,coverage,-UBLOOM_ASSERTS --coverage -fprofile-update=atomic -O0))
 # Calls cost_test in each basic block of ext/.
-$(eval $(call test_build,counted,-fsanitize-coverage=trace-pc))
+$(eval $(call test_build,counted,-UBLOOM_ASSERTS -fsanitize-coverage=trace-pc))
 UNIT_TESTS = $(patsubst tests/library/%.c,%,$(wildcard tests/library/*_test.c))
 
 # Python's own blocks are not freed when it ends.
@@ -142,7 +143,9 @@ TEST_SUITES = \
         $(PLAIN)/tests/world' \
     'world, other sorts=RARE=0 SORTS="counting aged salted" KINDS="memory memdb wal" \
         $(PLAIN)/tests/world' \
-    'world, other starts=RARE=1 SORTS="plain salted" STARTS="open two twins" KINDS=memory \
+    'world, other starts=RARE=1 SORTS="plain salted" STARTS="begun open read two twins" \
+        KINDS=memory $(PLAIN)/tests/world' \
+    'world, renamed=RARE=0 SORTS=plain STARTS=renamed KINDS="memory wal deserialized" \
         $(PLAIN)/tests/world' \
     'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
         $(PLAIN)/tests/world' \
@@ -185,8 +188,8 @@ LONG_SUITES = \
         KINDS="memory memdb wal" $(PLAIN)/tests/world' \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         KINDS="journal wal attached" $(PLAIN)/tests/world' \
-    'random world, more=SEED=10000 ROUNDS=10000 $(PLAIN)/tests/world random' \
-    'random world under sanitizers, more=SEED=300000 ROUNDS=1500 \
+    'random world, more=SEED=10000 ROUNDS=20000 $(PLAIN)/tests/world random' \
+    'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
         $(SANITIZED)/tests/world random' \
     'costs=$(BUILD)/counted/tests/cost_test' \
     'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \

@@ -32,8 +32,6 @@ struct bloom_connection {
     uint64_t deaths;           /* of pins */
     struct bloom_span *tables; /* objects of filter tables: see table/span.h */
     uint64_t table_bytes;      /* of their rows in memory */
-    bool names_changed;        /* of them, in a transaction that may go on */
-    int names_depth;           /* savepoints deeper than that have begun since, or INT_MAX */
     bool loaded;               /* everything is registered: see extension.c */
 };
 

@@ -12,14 +12,14 @@ enum {
     CHUNK_BITS = 40   /* of an id: the number of the chunk in its layer, counted from 1 */
 };
 
-void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
+static void close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
-    bloom_database_close_row(&chunks->reader, SQLITE_OK);
+    bloom_database_close_reader(chunks->database, &chunks->reader);
 }
 
 void bloom_chunks_close_readers(struct bloom_chunks *chunks) {
-    bloom_chunks_close_reader(chunks);
-    bloom_database_close_row(&chunks->witness, SQLITE_OK);
+    close_reader(chunks);
+    bloom_database_close_reader(chunks->database, &chunks->row_0_reader);
 }
 
 void bloom_chunks_finish(struct bloom_chunks *chunks) {
@@ -173,9 +173,11 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
  * moves, SQLite may roll back, and nobody else must close it then. */
 static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row) {
     const bool stays = !changes && !chunks->span->is_usable && chunks->cursors > 0;
-    sqlite3_blob **place = changes ? &chunks->writer : stays ? &chunks->witness : &chunks->reader;
+    sqlite3_blob **place = changes ? &chunks->writer
+                           : stays ? &chunks->row_0_reader
+                                   : &chunks->reader;
     if (!changes && !stays) /* it may be of a table that has another name now */
-        bloom_chunks_close_reader(chunks);
+        close_reader(chunks);
     const enum access access =
         changes ? TO_CHANGE : choose_access(chunks, BLOOM_CONFIGURATION_BYTES);
     sqlite3_blob *handle = *place;
@@ -188,33 +190,9 @@ static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row
     return code;
 }
 
-/* SQLite rolls back names and tables without a word to an object that has not begun the
- * transaction. But when it rolls back a transaction that has changed the schema, in part or whole,
- * it ends every cursor of an ordinary table, and so the witness. Then the statements under way end,
- * too. In a memdb file there is no witness: see choose_access. */
-static int ask_witness(struct bloom_chunks *chunks) {
-    struct bloom_database *database = chunks->database;
-    uint8_t byte;
-    if (chunks->witness == NULL && (chunks->cursors == 0 || !database->owner->names_changed))
-        return SQLITE_OK;
-    bloom_span_ask_file(chunks->span);
-    if (chunks->span->is_memory_file)
-        return bloom_database_close_row(&chunks->witness, SQLITE_OK);
-    if (chunks->witness != NULL && sqlite3_blob_read(chunks->witness, &byte, 1, 0) != SQLITE_OK) {
-        if (sqlite3_extended_errcode(database->connection) == SQLITE_ABORT_ROLLBACK)
-            bloom_span_revise(chunks->span);
-        bloom_database_close_row(&chunks->witness, SQLITE_OK);
-    }
-    return chunks->witness == NULL && database->owner->names_changed
-               ? bloom_database_open_row(database, 0, false, &chunks->witness)
-               : SQLITE_OK;
-}
-
 int bloom_chunks_start(struct bloom_chunks *chunks, bool changes) {
     struct bloom_span *span = chunks->span;
     int code = bloom_span_start(span);
-    if (code == SQLITE_OK)
-        code = ask_witness(chunks);
     if (code != SQLITE_OK || span->knows_row_0)
         return code;
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};

@@ -39,12 +39,12 @@ struct bloom_chunks {
     struct bloom_configuration configuration;        /* what row 0 says */
     struct bloom_rotation rotation;                  /* what it says in this operation */
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* without chunks: not computed yet */
-    sqlite3_blob *writer;  /* at row 0, from the start of an operation to its first change */
-    sqlite3_blob *reader;  /* NULL when it is not open */
-    sqlite3_blob *witness; /* at row 0, while a cursor is open: see bloom_chunks_start */
-    unsigned reads;        /* since it was closed */
-    unsigned cursors;      /* of the table that are open */
-    uint8_t *buffer;       /* room for the longest row */
+    sqlite3_blob *writer;       /* at row 0, from the start of an operation to its first change */
+    sqlite3_blob *reader;       /* at any row, while a cursor is open; NULL when it is not open */
+    sqlite3_blob *row_0_reader; /* at row 0, while a cursor is open, where there is no memory */
+    unsigned reads;             /* since the reader was closed */
+    unsigned cursors;           /* of the table that are open */
+    uint8_t *buffer;            /* room for the longest row */
 };
 
 static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_chunks *chunks) {
@@ -67,11 +67,7 @@ int bloom_chunks_start(struct bloom_chunks *chunks, bool changes);
  * lets the span rest. */
 void bloom_chunks_finish(struct bloom_chunks *chunks);
 
-/* Call at a rollback: what the reader points to may be gone. The witness stays, because it is asked
- * what was rolled back. */
-void bloom_chunks_close_reader(struct bloom_chunks *chunks);
-
-/* Closes the witness, too. */
+/* Call at a rollback and a renaming: what the readers point to may be gone. */
 void bloom_chunks_close_readers(struct bloom_chunks *chunks);
 
 /* Writes the rotation into row 0. */

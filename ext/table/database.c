@@ -157,6 +157,16 @@ int bloom_database_rename_table(struct bloom_database *database, const char *nam
     return code;
 }
 
+/* Of several rows, so that it begins a savepoint. */
+int bloom_database_insert_nothing(struct bloom_database *database) {
+    char *sql = sqlite3_mprintf("INSERT INTO \"%w\".\"%w\"(key) SELECT NULL WHERE 0",
+                                database->schema, database->name);
+    int code =
+        sql == NULL ? SQLITE_NOMEM : sqlite3_exec(database->connection, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
+}
+
 /* Statements that stay */
 
 static int prepare(struct bloom_database *database, enum bloom_statement which) {
@@ -311,6 +321,21 @@ int bloom_database_close_row(sqlite3_blob **handle, int code) {
     *handle = NULL;
     sqlite3_blob_close(closing); /* NULL: does nothing */
     return code;
+}
+
+/* A host that finalizes all statements amid a query also ends that of a handle, which has no SQL.
+ * Then nobody can close the handle any more. SQLite frees it with the lookaside of the connection,
+ * or, without one, not at all. */
+void bloom_database_close_reader(struct bloom_database *database, sqlite3_blob **handle) {
+    sqlite3_stmt *statement = NULL;
+    if (*handle == NULL)
+        return;
+    do
+        statement = sqlite3_next_stmt(database->connection, statement);
+    while (statement != NULL && sqlite3_sql(statement) != NULL);
+    if (statement == NULL)
+        *handle = NULL;
+    bloom_database_close_row(handle, SQLITE_OK);
 }
 
 /* SQLite gives SQLITE_ERROR both when there is no such row and when a value is neither text nor

@@ -86,6 +86,10 @@ void bloom_database_take_message(struct bloom_database *database, struct bloom_d
  * that reads or changes the table begins with it. */
 int bloom_database_enter(struct bloom_database *database);
 
+/* Inserts no rows into the filter table, in a statement that begins a savepoint. So its transaction
+ * begins for this object, if it has not, and SQLite reports every rollback of it. */
+int bloom_database_insert_nothing(struct bloom_database *database);
+
 /* Create, drop and rename the shadow table. */
 int bloom_database_create_table(struct bloom_database *database);
 int bloom_database_drop_table(struct bloom_database *database);
@@ -127,6 +131,9 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
 
 /* Closes a handle, if there is one, and returns code. */
 int bloom_database_close_row(sqlite3_blob **handle, int code);
+
+/* Closes a handle that was open while code of the host ran, if there is one. */
+void bloom_database_close_reader(struct bloom_database *database, sqlite3_blob **handle);
 
 /* Returns the bytes of the page cache that the database may have, or 0 if it does not say. */
 uint64_t bloom_database_cache_bytes(struct bloom_database *database);

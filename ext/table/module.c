@@ -227,9 +227,11 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
                            "a filter table cannot be called '%s', because one of its columns is. "
                            "Choose another name",
                            name);
-    int code = enter(table, false); /* so that a rollback is noticed */
+    int code = enter(table, false);
     bloom_chunks_finish(&table->chunks);
     if (code == SQLITE_OK || (code & 0xff) == SQLITE_CORRUPT)
+        code = bloom_database_insert_nothing(database_of(table));
+    if (code == SQLITE_OK)
         code = bloom_span_write(table->span);
     if (code == SQLITE_OK)
         code = bloom_database_rename_table(database_of(table), name);
@@ -635,6 +637,9 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
      * table away. */
     if (writing->transaction == BLOOM_OUTSIDE)
         return SQLITE_ABORT_ROLLBACK;
+    if (bloom_span_is_making(table->span) &&
+        bloom_database_insert_nothing(database_of(table)) != SQLITE_OK)
+        sqlite3_free(bloom_database_message(database_of(table))); /* there is no memory then */
     int code = enter_again(table, writing->revision, count == 1 || table->expects_change);
     if (code == SQLITE_OK || code == SQLITE_ABORT_ROLLBACK) /* which ends the statement */
         writing->revision = table->span->revision;
@@ -674,14 +679,17 @@ static int table_release(sqlite3_vtab *base, int depth) {
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
-    bloom_chunks_close_reader(&table->chunks);
-    bloom_span_rollback_to(table->span, depth, table->chunks.witness != NULL);
+    bloom_chunks_close_readers(&table->chunks);
+    bloom_span_rollback_to(table->span, depth);
     return SQLITE_OK;
 }
 
 static int table_sync(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    return report(table, bloom_span_write(table->span));
+    const int code = report(table, bloom_span_write(table->span));
+    if (code == SQLITE_OK)
+        bloom_span_check(table->span, BLOOM_X_SYNC, 0);
+    return code;
 }
 
 static int table_commit(sqlite3_vtab *base) {
@@ -691,7 +699,7 @@ static int table_commit(sqlite3_vtab *base) {
 
 static int table_rollback(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    bloom_chunks_close_reader(&table->chunks);
+    bloom_chunks_close_readers(&table->chunks);
     bloom_span_rollback(table->span);
     return SQLITE_OK;
 }

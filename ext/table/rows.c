@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SLOT_SHARE = 8 }; /* slots may take one part in that many of the limit */
@@ -203,3 +204,24 @@ void bloom_rows_drop(struct bloom_row_memory *rows) {
     rows->slot_count = rows->used = 0;
     rows->is_full = false;
 }
+
+#ifdef BLOOM_ASSERTS
+void bloom_rows_check(const struct bloom_row_memory *rows) {
+    uint64_t bytes = rows->slot_count * sizeof *rows->slots;
+    size_t used = 0, drafts = 0;
+    for (size_t i = 0; i < rows->slot_count; i++) {
+        const struct bloom_slot *slot = &rows->slots[i];
+        used += slot->id != 0;
+        assert(slot->id == 0 || find_slot(rows->slots, rows->slot_count, slot->id) == slot);
+        if (!has_bytes(slot))
+            continue;
+        assert(slot->row->id == slot->id);
+        bytes += sizeof *slot->row + slot->row->length;
+        drafts += slot->row->is_draft;
+    }
+    for (const struct bloom_row *row = rows->drafts; row != NULL; row = row->next, drafts--)
+        assert(drafts > 0 && row->is_draft &&
+               find_slot(rows->slots, rows->slot_count, row->id)->row == row);
+    assert(drafts == 0 && used == rows->used && bytes == rows->bytes && bytes <= *rows->total);
+}
+#endif

@@ -71,4 +71,10 @@ void bloom_rows_drop_clean(struct bloom_row_memory *rows);
 /* Drops everything. */
 void bloom_rows_drop(struct bloom_row_memory *rows);
 
+#ifdef BLOOM_ASSERTS
+/* Fails unless what is noted of each row is found, the drafts are those in the list, and the bytes
+ * are those of rows and slots. */
+void bloom_rows_check(const struct bloom_row_memory *rows);
+#endif
+
 #endif

@@ -42,9 +42,15 @@ static void note_late(struct bloom_span *span) {
 
 /* Objects */
 
+/* Returns true if an object is of the schema of another, and has that name. */
+static bool is_called(const struct bloom_span *span, const struct bloom_span *other,
+                      const char *name) {
+    return sqlite3_stricmp(span->database.name, name) == 0 &&
+           sqlite3_stricmp(span->database.schema, other->database.schema) == 0;
+}
+
 static bool is_twin(const struct bloom_span *one, const struct bloom_span *other) {
-    return one != other && sqlite3_stricmp(one->database.name, other->database.name) == 0 &&
-           sqlite3_stricmp(one->database.schema, other->database.schema) == 0;
+    return one != other && is_called(one, other, other->database.name);
 }
 
 static bool has_twin(const struct bloom_span *span) {
@@ -59,6 +65,16 @@ static void note_twins(const struct bloom_span *changed) {
     for (struct bloom_span *each = changed->database.owner->tables; each != NULL; each = each->next)
         if (each == changed || is_twin(each, changed))
             each->has_twins = has_twin(each);
+}
+
+bool bloom_span_is_making(const struct bloom_span *span) {
+    const struct bloom_span *each = span->database.owner->tables;
+    if (!span->has_twins)
+        return span->writing.transaction == BLOOM_MAKING;
+    while (each != NULL && (each->writing.transaction != BLOOM_MAKING ||
+                            !is_called(each, span, span->database.name)))
+        each = each->next;
+    return each != NULL;
 }
 
 static void enlist(struct bloom_span *span) {
@@ -82,7 +98,8 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
         return NULL;
     *span = (struct bloom_span){
         .rows = {.total = &connection->table_bytes, .limit = bloom_limits.cache_bytes},
-        .references = 1};
+        .references = 1,
+        .named_at = -1};
     if (!bloom_database_open(&span->database, connection, schema, name)) {
         bloom_database_close(&span->database);
         sqlite3_free(span);
@@ -100,54 +117,31 @@ void bloom_span_close(struct bloom_span *span) {
     struct bloom_connection *connection = span->database.owner;
     unlist(span);
     bloom_span_end(span);
+    sqlite3_free(span->new_name);
     bloom_database_close(&span->database);
     sqlite3_free(span);
     bloom_connection_close(connection);
 }
 
-static int rename_one(struct bloom_span *span, const char *name) {
-    struct bloom_database renamed;
-    bloom_span_end(span);
-    if (!bloom_database_open(&renamed, span->database.owner, span->database.schema, name)) {
-        bloom_database_close(&renamed);
-        return SQLITE_NOMEM;
-    }
-    unlist(span);
-    bloom_database_close(&span->database);
-    span->database = renamed;
-    enlist(span);
-    return SQLITE_OK;
-}
-
-void bloom_span_revise(struct bloom_span *span) {
-    bloom_span_end(span);
-    span->revision += span->revision > 0;
-}
-
-/* A table was made or renamed. What a cursor of one of its names reads may be gone since a
- * rollback, and a rollback to come will not be reported. */
-static void revise_all(struct bloom_span *span) {
-    span->database.owner->names_changed = !sqlite3_get_autocommit(span->database.connection);
-    span->database.owner->names_depth = INT_MAX;
+static void make_stale(struct bloom_span *span, const char *name) {
     for (struct bloom_span *each = span->database.owner->tables; each != NULL; each = each->next)
-        if (each == span || is_twin(each, span))
-            bloom_span_revise(each);
+        each->is_stale = each->is_stale || is_called(each, span, name);
 }
 
-/* Its twins come first, and stay its twins. So if memory fails, the object has its old name. */
 int bloom_span_rename(struct bloom_span *span, const char *name) {
-    int code = SQLITE_OK;
-    revise_all(span);
-    for (struct bloom_span *each = span->database.owner->tables, *next;
-         each != NULL && code == SQLITE_OK; each = next) {
-        next = each->next;
-        if (is_twin(each, span))
-            code = rename_one(each, name);
-    }
-    if (code == SQLITE_OK)
-        code = rename_one(span, name);
-    revise_all(span);
-    return code;
+    make_stale(span, span->database.name);
+    sqlite3_free(span->new_name);
+    span->new_name = sqlite3_mprintf("%s", name);
+    span->named_at = INT_MAX;
+    return span->new_name == NULL ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+/* CREATE or RENAME is undone. Objects of either name may have been made since. */
+static void undo_names(struct bloom_span *span) {
+    make_stale(span, span->database.name);
+    if (span->new_name != NULL)
+        make_stale(span, span->new_name);
+    span->named_at = -1;
 }
 
 /* Memory */
@@ -194,6 +188,7 @@ static bool is_defensive(const struct bloom_span *span) {
 
 /* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
 void bloom_span_rest(struct bloom_span *span) {
+    bloom_span_check(span, BLOOM_OPERATION, 0);
     if (span->writing.transaction == BLOOM_OUTSIDE && span->is_guest && !is_defensive(span))
         bloom_span_end(span);
     if (span->writing.transaction != BLOOM_OUTSIDE || span->rows.bytes == span->counted ||
@@ -276,10 +271,10 @@ static void continue_outside(struct bloom_span *span, bool is_guest) {
 }
 
 int bloom_span_start(struct bloom_span *span) {
-    struct bloom_connection *owner = span->database.owner;
-    const enum bloom_transaction transaction = span->writing.transaction;
-    owner->names_changed = owner->names_changed && is_writing(span, NULL);
+    if (span->is_stale)
+        return SQLITE_ABORT_ROLLBACK;
     int code = span->has_twins ? write_twins(span) : SQLITE_OK;
+    const enum bloom_transaction transaction = span->writing.transaction;
     const bool is_guest = transaction == BLOOM_OUTSIDE && is_writing(span, span->database.schema);
     span->is_usable =
         !span->is_memory_file && transaction != BLOOM_MAKING && (!is_guest || may_be_guest(span));
@@ -379,21 +374,25 @@ static void begin_span(struct bloom_span *span, enum bloom_transaction transacti
 }
 
 void bloom_span_create(struct bloom_span *span) {
-    revise_all(span);
     begin_span(span, BLOOM_MAKING);
+    span->named_at = INT_MAX;
+    bloom_span_check(span, BLOOM_X_CREATE, 0);
 }
 
 int bloom_span_begin(struct bloom_span *span) {
     const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
-    if (code == SQLITE_OK)
-        begin_span(span, BLOOM_BEGUN);
+    if (code != SQLITE_OK)
+        return code;
+    begin_span(span, BLOOM_BEGUN);
+    bloom_span_check(span, BLOOM_X_BEGIN, 0);
     return code;
 }
 
-/* No savepoint that is open and deeper than that was open when names changed last. */
-static void note_names(struct bloom_span *span, int depth) {
-    if (depth < span->database.owner->names_depth)
-        span->database.owner->names_depth = depth;
+/* What was named before a savepoint of that depth began, or within it before it was released, is
+ * not undone by a rollback to one of that depth. */
+static void keep_name(struct bloom_span *span, int depth) {
+    if (depth < span->named_at)
+        span->named_at = depth;
 }
 
 /* A trigger on the shadow table may begin a savepoint while a row is written. Drafts then wait, as
@@ -401,25 +400,24 @@ static void note_names(struct bloom_span *span, int depth) {
 int bloom_span_savepoint(struct bloom_span *span, int depth) {
     const bool waits = bloom_database_is_writing(&span->database);
     const int code = waits ? SQLITE_OK : bloom_span_write(span);
-    /* The first one after xBegin may have begun before it. */
-    const bool is_older = span->writing.transaction == BLOOM_BEGUN && span->writing.depth < 0;
     span->writing.is_alone = span->writing.has_changed = false;
     if (!waits && code == SQLITE_OK) {
         if (span->writing.transaction == BLOOM_MAKING)
             begin_span(span, BLOOM_BEGUN);
         span->writing.depth = depth;
-        if (!is_older)
-            note_names(span, depth - 1);
     } else {
         for (struct bloom_span *each = span->database.owner->tables; each != NULL;
              each = each->next)
             if (each->writing.depth >= depth)
                 each->writing.depth = depth - 1;
     }
+    keep_name(span, depth);
     if (depth <= span->writing.watched) {
         span->writing.watched = depth;
         span->writing.foreign_changes = foreign_changes(span);
     }
+    if (!waits && code == SQLITE_OK)
+        bloom_span_check(span, BLOOM_X_SAVEPOINT, depth);
     return code;
 }
 
@@ -437,34 +435,43 @@ void bloom_span_release(struct bloom_span *span, int depth, bool rotates) {
         span->writing.watched = INT_MAX;
     if (span->writing.depth >= depth)
         span->writing.depth = depth - 1;
-    note_names(span, depth - 1);
+    keep_name(span, depth);
+    bloom_span_check(span, BLOOM_X_RELEASE, depth);
 }
 
-void bloom_span_rollback_to(struct bloom_span *span, int depth, bool has_witness) {
+void bloom_span_rollback_to(struct bloom_span *span, int depth) {
+    if (depth < span->named_at)
+        undo_names(span);
     span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
         drop_all_else(span, true);
     } else {
-        if (!has_witness && span->database.owner->names_changed &&
-            depth <= span->database.owner->names_depth)
-            bloom_span_revise(span); /* a name may be another one again */
         bloom_span_end(span);
         span->writing.depth = depth;
     }
+    bloom_span_check(span, BLOOM_X_ROLLBACK_TO, depth);
+}
+
+static void leave_transaction(struct bloom_span *span) {
+    bloom_span_end(span);
+    span->writing = (struct bloom_writing){.was_dense = span->writing.was_dense};
 }
 
 void bloom_span_commit(struct bloom_span *span) {
-    span->database.owner->names_changed = false;
-    bloom_span_end(span);
-    span->writing = (struct bloom_writing){.was_dense = span->writing.was_dense};
+    span->named_at = -1;
+    leave_transaction(span);
+    bloom_span_check(span, BLOOM_X_COMMIT, 0);
 }
 
 /* Nobody would hear of an error when a connection that is busy is closed. So the transaction is
  * rolled back, lest it be committed without what could not be written. */
 void bloom_span_rollback(struct bloom_span *span) {
-    if (knows_transactions() && is_writing(span, span->database.schema) &&
-        bloom_span_write(span) != SQLITE_OK)
+    const bool goes_on = knows_transactions() && is_writing(span, span->database.schema);
+    if (goes_on && bloom_span_write(span) != SQLITE_OK)
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
-    bloom_span_commit(span);
+    if (span->named_at >= 0 && !goes_on)
+        undo_names(span);
+    leave_transaction(span);
     note_late(span);
+    bloom_span_check(span, BLOOM_X_ROLLBACK, 0);
 }

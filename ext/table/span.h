@@ -24,8 +24,9 @@
  *     rollback could bring other rows back;
  *   - before SQLite 3.34, which does not report whether a transaction writes, in any that has not
  *     begun for this object;
- *   - in the transaction that made the table, until the first savepoint, because SQLite does not
- *     report a rollback to an older savepoint until then;
+ *   - in the transaction that made the table, as long as SQLite does not report a rollback to an
+ *     older savepoint. It does from the next savepoint on, which the first change brings by an
+ *     INSERT of no rows, unless an authorizer refuses it;
  *   - in a memdb file. sqlite3_deserialize may put another one in its place, whose version begins
  *     again.
  *
@@ -51,8 +52,8 @@
  *
  *   method       may assume                                     leaves
  *   ------------------------------------------------------------------------------------------
- *   xCreate      a write transaction; no rollback of it will    BLOOM_MAKING, no memory
- *                be reported before the first savepoint
+ *   xCreate      a write transaction; only a rollback of the    BLOOM_MAKING, no memory
+ *                whole is reported before the first savepoint
  *   xBegin       a write transaction, and that all of its       BLOOM_BEGUN, a new span
  *                rollbacks from now on are reported
  *   xSavepoint   xCreate or xBegin came before. SQLite itself   drafts written, so that all are
@@ -61,16 +62,28 @@
  *   xRelease     nothing: rows may have been changed by         drafts stay. If others have changed
  *                others since the savepoint, for example        rows, everything else is unknown,
  *                by a changeset                                 also row 0 if it can rotate
+ *   xRename      xBegin came before: see above                  drafts written, and all objects of
+ *                                                               the table stale
  *   xRollbackTo  the rows are those of the savepoint again,     everything unknown, row 0, too.
  *                and the table itself may be gone               Drafts that are older than a
- *                                                               savepoint that failed stay
+ *                                                               savepoint that failed stay. If
+ *                                                               it undoes CREATE or a renaming,
+ *                                                               objects of either name are stale
  *   xSync        COMMIT has begun, and may still fail           drafts written
  *   xCommit      the transaction is over; nothing may fail      BLOOM_OUTSIDE, everything unknown
  *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
  *                finds the connection busy and it goes on       If it goes on, drafts are written
+ *                                                               first, and a rollback of CREATE or
+ *                                                               RENAME is reported no more
  *   none yet     a guest: only SQL by hand changes rows, and    what was read, until the last
  *                no rollback brings back others                 cursor closes or another row is
  *                                                               changed (sqlite3_total_changes)
+ *
+ * Nothing tells an object that has not begun the transaction of a rollback. So whatever gives a
+ * table another name begins it: CREATE by itself, RENAME by an INSERT of no rows into the table.
+ * After a renaming, and when one or a CREATE is rolled back, SQLite makes new objects for the
+ * statements to come. Those that are left belong to statements under way. Their names may be of
+ * other tables now, so they are stale, and those statements end with SQLITE_ABORT_ROLLBACK.
  *
  * Within another statement that writes there are no drafts: if that statement fails, SQLite does
  * not report it for the databases that only a function in it has written.
@@ -119,9 +132,12 @@ struct bloom_span {
     bool has_asked;          /* SQLite for its cache_size, in this span */
     bool is_guest;           /* in a write transaction that has not begun for this object */
     bool is_late;      /* opened, or told that its transaction is over, amid one that goes on */
+    bool is_stale;     /* its name may be of another table now, for good */
+    int named_at;      /* a rollback to a savepoint of less depth undoes that; -1: none does */
+    char *new_name;    /* by RENAME; NULL: none */
     unsigned version;  /* of the database, in a span outside, or when it became late */
     uint64_t counted;  /* bytes in the sum of the process */
-    unsigned revision; /* rises when the name is, or may be, of another table; 0: not read */
+    unsigned revision; /* rises when row 0 is of another table; 0: not read */
     struct bloom_writing writing;
 };
 
@@ -134,17 +150,17 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
  * bloom_connection_close, that must be the last thing that a destructor does. */
 void bloom_span_close(struct bloom_span *span);
 
-/* The name may be of another table now. So the span ends, and so do the statements that have read
- * the table. */
-void bloom_span_revise(struct bloom_span *span);
+/* Returns true if the transaction has made the table, and SQLite does not report each rollback. */
+bool bloom_span_is_making(const struct bloom_span *span);
 
-/* The table has another name now, until a rollback. */
+/* The table has another name now. bloom_database_insert_nothing came before. */
 int bloom_span_rename(struct bloom_span *span, const char *name);
 
 /* Asks whether the file is memdb. Call when the first cursor of an object opens. */
 void bloom_span_ask_file(struct bloom_span *span);
 
-/* Begins an operation: decides whether memory is usable, and ends a span that is over. */
+/* Begins an operation: decides whether memory is usable, and ends a span that is over. Returns
+ * SQLITE_ABORT_ROLLBACK if the object is stale. */
 int bloom_span_start(struct bloom_span *span);
 
 /* Call when no cursor of the object is open any more. Ends the span of a guest. Unless a write
@@ -164,14 +180,32 @@ bool bloom_span_may_draft(struct bloom_span *span);
 /* Writes all drafts. After an error those that are not written are still drafts. */
 int bloom_span_write(struct bloom_span *span);
 
-/* The methods of a transaction: see above. `rotates`: row 0 says that there are generations.
- * `has_witness`: the witness of the cursors will tell whether names were rolled back. */
+/* The methods of a transaction: see above. `rotates`: row 0 says that there are generations. */
 void bloom_span_create(struct bloom_span *span);
 int bloom_span_begin(struct bloom_span *span);
 int bloom_span_savepoint(struct bloom_span *span, int depth);
 void bloom_span_release(struct bloom_span *span, int depth, bool rotates);
-void bloom_span_rollback_to(struct bloom_span *span, int depth, bool has_witness);
+void bloom_span_rollback_to(struct bloom_span *span, int depth);
 void bloom_span_commit(struct bloom_span *span);
 void bloom_span_rollback(struct bloom_span *span);
+
+/* Executes the two tables above: fails unless memory is as that method leaves it. `depth` is that
+ * of the savepoint. Each method ends with it. */
+enum bloom_method {
+    BLOOM_X_CREATE,
+    BLOOM_X_BEGIN,
+    BLOOM_X_SAVEPOINT,
+    BLOOM_X_RELEASE,
+    BLOOM_X_ROLLBACK_TO,
+    BLOOM_X_SYNC,
+    BLOOM_X_COMMIT,
+    BLOOM_X_ROLLBACK,
+    BLOOM_OPERATION /* any other, when no cursor is open any more */
+};
+#ifdef BLOOM_ASSERTS
+void bloom_span_check(const struct bloom_span *span, enum bloom_method method, int depth);
+#else
+#define bloom_span_check(span, method, depth) ((void)0)
+#endif
 
 #endif

@@ -147,6 +147,83 @@ static void older_releases_have_no_drafts(void) {
     close_database(database);
 }
 
+/* ---- Statements that the host finalizes ---- */
+
+static void finalize_everything(sqlite3 *database) {
+    for (sqlite3_stmt *statement; (statement = sqlite3_next_stmt(database, NULL)) != NULL;)
+        sqlite3_finalize(statement);
+}
+
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
+
+static void leave_leaks(bool leave) {
+    if (__lsan_disable != NULL)
+        (leave ? __lsan_disable : __lsan_enable)();
+}
+
+/* Hosts like Expo, Bun and FMDB finalize all that SQLite lists and then close the connection. That
+ * includes statements of tables and, within a query, those of BLOB handles. Nobody can close such a
+ * handle any more, so its own memory is freed with the connection's lookaside, or, without one, not
+ * at all. */
+static void hosts_finalize_everything(void) {
+    static const char *const BEFORE[] = {
+        "",                                                                /* nothing was used */
+        "SELECT info FROM t; INSERT INTO t(key) SELECT x FROM n",          /* all was */
+        "BEGIN; INSERT INTO t(key) VALUES (1); INSERT INTO t(key) VALUES " /* drafts wait */
+        "(2); INSERT INTO t(key) VALUES (3); INSERT INTO t(key) VALUES (4)",
+        "BEGIN; INSERT INTO aside VALUES (1)", /* there is no memory */
+    };
+    static const char *const UNDER_WAY[] = {
+        NULL,
+        "SELECT x FROM n JOIN t ON key = x",
+        "SELECT x FROM n WHERE EXISTS (SELECT 1 FROM t WHERE key = x) AND EXISTS (SELECT 1 FROM u "
+        "WHERE key = x)",
+        "SELECT info, filter FROM t",
+    };
+    static const int HANDLES[] = {0, 1, 2, 0}; /* that such a query has open */
+    enum { HANDLE_BYTES = 64 };
+    leave_leaks(true);
+    for (size_t i = 0; i < COUNT_OF(BEFORE) * COUNT_OF(UNDER_WAY); i++) {
+        const char *query = UNDER_WAY[i % COUNT_OF(UNDER_WAY)];
+        sqlite3_stmt *statement = NULL;
+        const sqlite3_int64 left = sqlite3_memory_used();
+        sqlite3 *database = open_database(":memory:");
+        run(database,
+            "CREATE TABLE n(x); CREATE TABLE aside(x);"
+            "CREATE VIRTUAL TABLE t USING bloom(capacity=50000);"
+            "CREATE VIRTUAL TABLE u USING bloom(capacity=50000);"
+            "INSERT INTO n " NUMBERS(100) "SELECT x FROM n; INSERT INTO t(key) SELECT x FROM n;"
+                                          "INSERT INTO u(key) SELECT x FROM n");
+        run(database, BEFORE[i / COUNT_OF(UNDER_WAY)]);
+        if (query != NULL)
+            assert_int_equal(sqlite3_prepare_v2(database, query, -1, &statement, NULL), SQLITE_OK);
+        for (int row = 0; query != NULL && row < 20; row++)
+            sqlite3_step(statement);
+        finalize_everything(database);
+        close_database(database);
+        const sqlite3_int64 leaked = sqlite3_memory_used() - left;
+        require(leaked <= HANDLE_BYTES * HANDLES[i % COUNT_OF(UNDER_WAY)], "case %zu: %lld bytes",
+                i, leaked);
+    }
+    leave_leaks(false);
+}
+
+/* ---- Names of schemas ---- */
+
+/* What a table was told is the schema need not be its name any more. */
+static void the_name_of_main_changes(void) {
+    sqlite3 *database = open_database(":memory:");
+    sqlite3_db_config(database, SQLITE_DBCONFIG_MAINDBNAME, "one");
+    run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10); INSERT INTO t(key) VALUES (1)");
+    sqlite3_db_config(database, SQLITE_DBCONFIG_MAINDBNAME, "two");
+    require_error(database,
+                  "t: the connection has no database 'one' any more. Use one name for it, or open "
+                  "the connection again",
+                  "INSERT INTO t(key) VALUES (2)");
+    close_database(database);
+}
+
 RUN_GROUP("host",
           TEST("An SQLite that is too old is refused in words, and gets no function",
                old_sqlite_is_refused),
@@ -155,4 +232,6 @@ RUN_GROUP("host",
           TEST("A bitmap that is longer than a value may be is refused", tiny_limits),
           TEST("A close that is refused writes what waits, or ends the transaction",
                busy_close_writes_or_ends),
-          TEST("Before SQLite 3.34 every key is written at once", older_releases_have_no_drafts))
+          TEST("Before SQLite 3.34 every key is written at once", older_releases_have_no_drafts),
+          TEST("A host may finalize all statements before it closes", hosts_finalize_everything),
+          TEST("A schema that has another name now is named", the_name_of_main_changes))

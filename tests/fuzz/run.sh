@@ -15,7 +15,7 @@ fi
 mkdir -p build/fuzz
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 make -s CC=clang CFLAGS="-g -O2" objects VARIANT=fuzz_extension \
-    VARIANT_FLAGS="-DSQLITE_CORE $sanitize -fsanitize=fuzzer-no-link" || exit 1
+    VARIANT_FLAGS="-DSQLITE_CORE -DBLOOM_ASSERTS $sanitize -fsanitize=fuzzer-no-link" || exit 1
 objects=$(find build/fuzz_extension -name '*.o')
 flags="-std=c11 -g -O2 -Wall -Wextra -DSQLITE_CORE -Iext -Itests/fuzz"
 # Short stacks, a small quarantine and no filling make the targets faster.

@@ -575,6 +575,53 @@ class Memory(TableTest):
             self.assertTrue(megabytes - 1.5 < memory < megabytes + 1, memory)
 
     @with_real_limits
+    def test_idle_connections_together_keep_32_mib(self):
+        """Of a table of 27 MB that each of them has joined, in any transaction, written or not."""
+        used = either(apsw, "memory_used", "memoryused")
+        rows(self.make_tables(1, 22_500_000, 3000), "CREATE TABLE aside(x)")
+        for before, after in (("SELECT 1", "SELECT 1"), ("BEGIN", "SELECT 1"), ("BEGIN", "COMMIT"),
+                              ("BEGIN; INSERT INTO aside VALUES (1)", "COMMIT"),
+                              ("BEGIN; INSERT INTO t0(key) VALUES (1)", "ROLLBACK")):
+            self.close()
+            empty = used()
+            for _ in range(3):
+                connection = self.open()
+                rows(connection, "PRAGMA cache_size = 1; " + before)
+                for _ in range(3):
+                    count_found(connection, 1, 3000, "t0")
+                rows(connection, after)
+            self.assertLess((used() - empty) / (1 << 20), 36, (before, after))
+
+    def pages(self, connection, first, last, table="s"):
+        """How many pages of the database it takes to check these keys."""
+        before = self.status(connection, "HIT") + self.status(connection, "MISS")
+        count_found(connection, first, last, table)
+        return self.status(connection, "HIT") + self.status(connection, "MISS") - before
+
+    @with_real_limits
+    def test_a_transaction_that_has_written_another_table_has_the_same_memory(self):
+        """Within each statement, and, while SQL cannot edit rows, beyond it."""
+        connection = self.make(page_size=512, capacity=5000)
+        insert_numbers(connection, 1, 2000)
+        rows(connection, "CREATE TABLE aside(x)")
+        for defensive in (0, 1):
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, defensive)
+            pages = []
+            for write in ("SELECT 1", "INSERT INTO aside VALUES (1)"):
+                rows(connection, "BEGIN; " + write)
+                pages.append([self.pages(connection, 1, 2000) for _ in range(3)])
+                rows(connection, "UPDATE aside SET x = 2")
+                pages[-1].append(self.pages(connection, 1, 2000))
+                rows(connection, "ROLLBACK")
+            read, written = pages
+            self.assertEqual(read[1:3], [0, 0])
+            if defensive:
+                self.assertEqual(written[1:], [0, 0, 0])
+            else:  # each reads each chunk, and no more
+                self.assertEqual(written[1:], [written[0]] * 3)
+            self.assertLess(written[0], 60)
+
+    @with_real_limits
     def test_two_large_tables_keep_what_they_have(self):
         """Of 24 MB each, read together."""
         connection = self.make_tables(2, 20_000_000, 3000)
@@ -584,6 +631,73 @@ class Memory(TableTest):
                  "key = x) + EXISTS (SELECT 1 FROM t1 WHERE key = x)) FROM n")
             pages = self.status(connection, "HIT") + self.status(connection, "MISS") - before
         self.assertLess(pages, 2200)  # each look-up without memory takes two
+
+
+class Guests(TableTest):
+    """A transaction that has written another table: what a function does amid a query of t, which
+    asks for each key several times, shows in the rows to come as with an ordinary table."""
+
+    AMID = (
+        "INSERT INTO t(key) VALUES (3)",
+        "INSERT INTO t(key) VALUES (3); INSERT INTO t(key) VALUES (5); INSERT INTO t(key) SELECT 7",
+        "INSERT INTO filling VALUES (3)",  # by a trigger
+        "INSERT INTO aside VALUES (2)",
+        "SAVEPOINT a; INSERT INTO t(key) VALUES (3); ROLLBACK TO a; RELEASE a",
+        "ROLLBACK TO s; INSERT INTO t(key) VALUES (3)",
+        "INSERT INTO t(key) VALUES (3); ROLLBACK TO s",
+        "RELEASE s; INSERT INTO filling VALUES (3)",
+        "ROLLBACK", "COMMIT",
+        "ROLLBACK; BEGIN; INSERT INTO aside VALUES (3)",
+        "COMMIT; BEGIN; INSERT INTO filling VALUES (3)",
+        "INSERT INTO t(key) VALUES (3); COMMIT",
+        "PRAGMA user_version = 7", "PRAGMA cache_size = 2", "PRAGMA writable_schema = RESET",
+        "PRAGMA query_only = 1; INSERT INTO t(key) VALUES (3)",
+        "ATTACH '/no/such/file' AS missing",
+        "ATTACH ':memory:' AS other; CREATE TABLE other.v(x)",
+        "BY_HAND", "SAVEPOINT a; BY_HAND; ROLLBACK TO a; INSERT INTO t(key) VALUES (3)",
+    )
+
+    def outcomes(self, made, by_hand, sql, defensive):
+        connection = extended.connect(":memory:")
+        rows(connection, made + "; CREATE TABLE filling(x); CREATE TABLE aside(x); "
+             "CREATE TABLE n(x); INSERT INTO n " + NUMBERS.format(0, 39)
+             + "SELECT x % 8 FROM n; CREATE TRIGGER fill AFTER INSERT ON filling BEGIN "
+             "INSERT INTO t(key) VALUES (new.x); END; INSERT INTO t(key) VALUES (2), (4), (6)")
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, defensive)
+        calls = []
+
+        def amid(x):
+            calls.append(None)
+            if len(calls) == 20:
+                try:
+                    rows(connection, sql.replace("BY_HAND", by_hand))
+                except apsw.Error as error:
+                    calls[0] = type(error)
+            return x
+
+        either(connection, "create_scalar_function", "createscalarfunction")("amid", amid, 1)
+        rows(connection, "BEGIN; SAVEPOINT s; INSERT INTO aside VALUES (1)")
+        query = "SELECT x, key FROM n LEFT JOIN t ON key = {}"
+        found = []
+        for step in (query.format("x"), query.format("amid(x)"), query.format("x"),
+                    "PRAGMA query_only = 0", "COMMIT", query.format("x")):
+            try:
+                for row in connection.cursor().execute(step):
+                    found.append(row)
+            except apsw.Error as error:
+                found.append(type(error))
+        connection.close(True)
+        return found, calls[0]
+
+    def test_what_happens_amid_a_query_shows_in_its_rows(self):
+        for sql in self.AMID:
+            for defensive in (0, 1)[:1 if "BY_HAND" in sql else 2]:
+                with self.subTest(sql=sql, defensive=defensive):
+                    self.assertEqual(
+                        self.outcomes("CREATE VIRTUAL TABLE t USING bloom(capacity=99, fpr=1e-6)",
+                                      "DELETE FROM t_data WHERE id > 0", sql, defensive),
+                        self.outcomes("CREATE TABLE t(key PRIMARY KEY)", "DELETE FROM t", sql,
+                                      defensive))
 
 
 class Names(unittest.TestCase):

@@ -138,11 +138,9 @@ struct run {
     int held_key;                  /* which the other connection has not committed, or 0 */
     bool is_read_only;
     bool has_swapped;
-    bool has_renamed; /* a table, and */
-    bool has_failed;  /* a statement has failed or was rolled back since */
-    bool has_merged;  /* which counts keys by an estimate */
-    bool is_over;     /* a lock has kept out one of the two tables */
-    char *violation;  /* NULL as long as there is none */
+    bool has_merged; /* which counts keys by an estimate */
+    bool is_over;    /* a lock has kept out one of the two tables */
+    char *violation; /* NULL as long as there is none */
 };
 extern struct run run;
 

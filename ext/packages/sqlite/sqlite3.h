@@ -187,7 +187,8 @@ struct sqlite3_module {
     P(randomness, (int n, void *v), (n, v)) \
     F(sqlite3 *, context_db_handle, (sqlite3_context *c), (c)) U(limit, 1) \
     F(int, limit, (sqlite3 *d, int i, int n), (d, i, n)) \
-    F(sqlite3_stmt *, next_stmt, (sqlite3 *d, sqlite3_stmt *s), (d, s)) U(create_function_v2, 9) \
+    F(sqlite3_stmt *, next_stmt, (sqlite3 *d, sqlite3_stmt *s), (d, s)) \
+    F(const char *, sql, (sqlite3_stmt *s), (s)) U(create_function_v2, 8) \
     F(int, create_function_v2, (sqlite3 *d, const char *n, int a, int t, void *v, \
       sqlite3_step_type x, sqlite3_step_type s, sqlite3_final_type z, \
       sqlite3_destructor_type f), (d, n, a, t, v, x, s, z, f)) \
