@@ -135,7 +135,6 @@ static int create_shadow_table(struct table *table,
         code = bloom_database_write_row(database_of(table), 0, row, sizeof row);
     if (code == SQLITE_OK)
         code = bloom_chunks_configure(&table->chunks, row);
-    table->span->writing.revision = table->span->revision;
     return code;
 }
 
@@ -241,22 +240,17 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     return bloom_span_rename(table->span, name);
 }
 
-/* Begins an operation of a statement for which the table had that revision, or 0 if it has not been
- * read. When the table is gone or is another one now, the statement ends as that of an ordinary
- * table does. */
-static int enter_again(struct table *table, unsigned revision, bool changes) {
-    const int code = enter(table, changes);
-    const bool is_gone =
-        (code & 0xff) == SQLITE_CORRUPT || (code == SQLITE_OK && revision != table->span->revision);
-    if (revision == 0 || !is_gone)
-        return code;
-    sqlite3_free(bloom_database_message(database_of(table)));
-    return SQLITE_ABORT_ROLLBACK;
-}
-
+/* Begins an operation of a query. When the table that it has read is gone or is another one now, it
+ * ends as that of an ordinary table does. */
 static int enter_cursor(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
-    const int code = enter_again(table, cursor->revision, false);
+    const int code = enter(table, false);
+    const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
+                         (code == SQLITE_OK && cursor->revision != table->span->revision);
+    if (cursor->revision > 0 && is_gone) {
+        sqlite3_free(bloom_database_message(database_of(table)));
+        return SQLITE_ABORT_ROLLBACK;
+    }
     if (code == SQLITE_OK)
         cursor->revision = table->span->revision;
     return code;
@@ -632,17 +626,20 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
 static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
                         sqlite3_int64 *rowid) {
     struct table *table = table_of(base);
-    struct bloom_writing *writing = &table->span->writing;
-    /* SQLite goes on with a statement in which a function has rolled the transaction back, or the
-     * table away. */
-    if (writing->transaction == BLOOM_OUTSIDE)
+    const struct bloom_connection *owner = database_of(table)->owner;
+    const unsigned opened = owner->tables_opened;
+    int code = SQLITE_OK;
+    if (bloom_span_is_making(table->span))
+        code = bloom_database_insert_nothing(database_of(table));
+    /* SQLite goes on with a statement in which a function has rolled back. If that has undone the
+     * table, there is none of that name, or another one, which has a new object. */
+    if (table->span->writing.transaction == BLOOM_OUTSIDE || code == SQLITE_ERROR ||
+        owner->tables_opened != opened) {
+        sqlite3_free(bloom_database_message(database_of(table)));
         return SQLITE_ABORT_ROLLBACK;
-    if (bloom_span_is_making(table->span) &&
-        bloom_database_insert_nothing(database_of(table)) != SQLITE_OK)
-        sqlite3_free(bloom_database_message(database_of(table))); /* there is no memory then */
-    int code = enter_again(table, writing->revision, count == 1 || table->expects_change);
-    if (code == SQLITE_OK || code == SQLITE_ABORT_ROLLBACK) /* which ends the statement */
-        writing->revision = table->span->revision;
+    }
+    if (code == SQLITE_OK || code == SQLITE_AUTH) /* which leaves it without memory */
+        code = enter(table, count == 1 || table->expects_change);
     if (code != SQLITE_OK)
         report(table, code);
     else if (count == 1)
@@ -672,8 +669,7 @@ static int table_savepoint(sqlite3_vtab *base, int depth) {
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
-    struct table *table = table_of(base);
-    bloom_span_release(table->span, depth, bloom_chunks_growth(&table->chunks)->generations > 1);
+    bloom_span_release(table_of(base)->span, depth);
     return SQLITE_OK;
 }
 
