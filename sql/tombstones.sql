@@ -37,7 +37,7 @@ DELETE FROM articles WHERE rowid % 2 = 0;
 INSERT INTO articles SELECT feed, guid, 'Article ' || value FROM sent WHERE true
   ON CONFLICT DO UPDATE SET title = excluded.title;
 SELECT count(*) AS articles, sum(value % 2 = 0) AS "came back", sum(value > 20000) AS new
-  FROM articles JOIN sent USING (feed, guid);
+  FROM sent CROSS JOIN articles USING (feed, guid);
 
 .print
 SELECT sum(length(data)) AS "filter table, bytes",

@@ -14,14 +14,22 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 AXE = """async () => (await axe.run()).violations
     .filter(({impact}) => impact === "serious" || impact === "critical")
     .map(({id, nodes}) => `${id}: ${nodes[0].html}`)"""
-# What people type, and the pages that answer it.
+# What people type, and the pages that answer it: one of them comes first, and all are on the first
+# screen.
 SEARCHED = {
     "node": ["ext/packages/npm/index.html"],
     "WAL": ["sql/QUESTIONS.html"],
-    "30 days": ["sql/index.html", "sql/QUESTIONS.html"],
-    "expire": ["sql/index.html", "sql/QUESTIONS.html"],
+    "30 days": ["sql/QUESTIONS.html", "sql/handled_events.sql.html"],
+    "expire": ["sql/index.html"],
+    "TTL": ["sql/index.html"],
     "webhook": ["sql/index.html", "sql/handled_events.sql.html"],
-    "dedupe": ["sql/index.html"],
+    "dedupe": ["sql/remove_duplicates.sql.html"],
+    "tombstone": ["sql/tombstones.sql.html"],
+    "deleted": ["sql/TROUBLE.html", "sql/tombstones.sql.html"],
+    "spam": ["sql/spam.sql.html"],
+    "union": ["sql/REFERENCE.html"],
+    "false positives": ["sql/TROUBLE.html", "sql/QUESTIONS.html"],
+    "read only": ["sql/QUESTIONS.html"],
     "password": ["sql/passwords.sql.html"],
     "delete a key": ["sql/QUESTIONS.html"]}
 LIGHT, DARK = "rgb(255, 255, 255)", "rgb(30, 33, 41)"
@@ -158,10 +166,14 @@ class Looks(unittest.TestCase):
             with page.expect_response("**/search_index.json"):
                 page.goto(self.address)
             page.locator(".md-search__input").press_sequentially(words, delay=100)
-            page.locator(".md-search-result__link").first.click()
-            page.wait_for_url("**?h=**")
+            page.locator(".md-search-result__link").first.wait_for()
+            found = page.locator(".md-search-result__link").evaluate_all(
+                """links => links.filter((link) => link.checkVisibility()
+                    && link.getBoundingClientRect().top < innerHeight - 100)
+                    .map(({pathname}) => pathname.slice(1))""")
             with self.subTest(words=words):
-                self.assertIn(urlparse(page.url).path.lstrip("/"), answers)
+                self.assertIn(found[0], answers)
+                self.assertLessEqual(set(answers), set(found))
             self.assertEqual(self.wrong, [])
 
     @unittest.skipUnless((SITE / "try.html").exists(), "skipped: make page was not run")

@@ -27,7 +27,7 @@ TO_TRY = re.compile(r"\]\([\w/]*README\.md#the-page-to-try-it\)")
 SHOWN = (".md", ".svg", ".png")
 LANGUAGES = {".sh": "sh", ".sql": "sql", ".py": "python", ".c": "c", ".h": "c", ".ini": "ini"}
 # What counts how much in the search, beside a page for all users.
-RARE_BOOST, INSIDE_BOOST = 0.3, 0.02
+ASKED_BOOST, RARE_BOOST, INSIDE_BOOST = 2, 0.3, 0.02
 
 
 def write(name, text):
@@ -92,6 +92,8 @@ def search_head(name, configuration):
     """The head of a page for the search, by its tab."""
     if name == "README.md":
         return head(boost=RARE_BOOST)  # it names everything, and explains little
+    if name == "sql/QUESTIONS.md":
+        return head(boost=ASKED_BOOST)
     place, inside = configuration.find(f": {name}\n"), configuration.index("  - Inside:\n")
     if place < 0:
         return head(exclude=True)
