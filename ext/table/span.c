@@ -1,4 +1,4 @@
-/* Only writing drafts, and asking for cache_size at the start of an operation, run SQL. */
+/* Only writing drafts, and asking for cache_size as an operation begins, run SQL. */
 #include "table/span.h"
 
 #include "base/limits.h"
@@ -227,7 +227,7 @@ bool bloom_span_may_keep(const struct bloom_span *span) {
 }
 
 static int write_twin(struct bloom_span *span, struct bloom_span *twin) {
-    int code = bloom_database_enter(&twin->database);
+    int code = bloom_database_begin_operation(&twin->database);
     if (code == SQLITE_OK)
         code = bloom_span_write(twin);
     if (code == SQLITE_OK)
@@ -270,7 +270,7 @@ static void continue_outside(struct bloom_span *span, bool is_guest) {
     span->writing.foreign_changes = changes;
 }
 
-int bloom_span_start(struct bloom_span *span) {
+int bloom_span_begin_operation(struct bloom_span *span) {
     if (span->is_stale)
         return SQLITE_ABORT_ROLLBACK;
     int code = span->has_twins ? write_twins(span) : SQLITE_OK;

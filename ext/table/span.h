@@ -160,7 +160,7 @@ void bloom_span_ask_file(struct bloom_span *span);
 
 /* Begins an operation: decides whether memory is usable, and ends a span that is over. Returns
  * SQLITE_ABORT_ROLLBACK if the object is stale. */
-int bloom_span_start(struct bloom_span *span);
+int bloom_span_begin_operation(struct bloom_span *span);
 
 /* Call when no cursor of the object is open any more. Ends the span of a guest. Unless a write
  * transaction has begun for the object, it frees the memory if all tables of the process together
