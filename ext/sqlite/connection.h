@@ -32,6 +32,7 @@ struct bloom_connection {
     uint64_t deaths;           /* of pins */
     struct bloom_span *tables; /* objects of filter tables: see table/span.h */
     uint64_t table_bytes;      /* of their rows in memory */
+    unsigned tables_opened;    /* objects, so far */
     bool loaded;               /* everything is registered: see extension.c */
 };
 

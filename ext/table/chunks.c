@@ -22,7 +22,7 @@ void bloom_chunks_close_readers(struct bloom_chunks *chunks) {
     bloom_database_close_reader(chunks->database, &chunks->row_0_reader);
 }
 
-void bloom_chunks_finish(struct bloom_chunks *chunks) {
+void bloom_chunks_end_operation(struct bloom_chunks *chunks) {
     bloom_database_close_row(&chunks->writer, SQLITE_OK);
     if (chunks->cursors > 0)
         return;
@@ -74,8 +74,8 @@ static int begin_reading(struct bloom_chunks *chunks, sqlite3_int64 id, enum acc
     sqlite3_stmt *statement;
     *reading = (struct reading){.database = database, .is_by_statement = access == BY_STATEMENT};
     if (reading->is_by_statement) {
-        const int code =
-            bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &reading->exists);
+        const int code = bloom_database_begin_statement(database, BLOOM_READ_ROW, id, 0, &statement,
+                                                        &reading->exists);
         if (code == SQLITE_OK && reading->exists)
             reading->stored = bloom_database_blob(statement, 0, &reading->length);
         return code;
@@ -102,8 +102,9 @@ static int read_bytes(const struct reading *reading, uint8_t *row, uint32_t offs
 }
 
 static int end_reading(const struct reading *reading, int code) {
-    return reading->is_by_statement ? bloom_database_end(reading->database, BLOOM_READ_ROW, code)
-                                    : code;
+    return reading->is_by_statement
+               ? bloom_database_end_statement(reading->database, BLOOM_READ_ROW, code)
+               : code;
 }
 
 /* Row 0 */
@@ -190,9 +191,9 @@ static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row
     return code;
 }
 
-int bloom_chunks_start(struct bloom_chunks *chunks, bool changes) {
+int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes) {
     struct bloom_span *span = chunks->span;
-    int code = bloom_span_start(span);
+    int code = bloom_span_begin_operation(span);
     if (code != SQLITE_OK || span->knows_row_0)
         return code;
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
@@ -395,7 +396,7 @@ static int read_from_database(struct bloom_chunks *chunks, const struct bloom_pl
                               enum bloom_known known, const uint8_t **row) {
     const enum access access = choose_access(chunks, row_bytes(place));
     struct bloom_change open = {.place = *place, .handle = chunks->reader};
-    chunks->reader = NULL; /* see bloom_chunks_start */
+    chunks->reader = NULL; /* see bloom_chunks_begin_operation */
     int code = read_row(chunks, known, access, &open);
     if (code != SQLITE_OK)
         bloom_database_close_row(&open.handle, code);
@@ -559,8 +560,8 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
                 bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
-    int code =
-        bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, last, &statement, &row);
+    int code = bloom_database_begin_statement(chunks->database, BLOOM_WALK_ROWS, first, last,
+                                              &statement, &row);
     if (code != SQLITE_OK)
         return code;
     for (sqlite3_int64 next = first; row && code == SQLITE_OK;
@@ -572,7 +573,7 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
             code = visit_row(chunks, statement, visit, argument);
         next = id < INT64_MAX ? id + 1 : id;
     }
-    return bloom_database_end(chunks->database, BLOOM_WALK_ROWS, code);
+    return bloom_database_end_statement(chunks->database, BLOOM_WALK_ROWS, code);
 }
 
 int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument) {

@@ -39,7 +39,7 @@ struct bloom_chunks {
     struct bloom_configuration configuration;        /* what row 0 says */
     struct bloom_rotation rotation;                  /* what it says in this operation */
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* without chunks: not computed yet */
-    sqlite3_blob *writer;       /* at row 0, from the start of an operation to its first change */
+    sqlite3_blob *writer;       /* at row 0, as an operation begins, until its first change */
     sqlite3_blob *reader;       /* at any row, while a cursor is open; NULL when it is not open */
     sqlite3_blob *row_0_reader; /* at row 0, while a cursor is open, where there is no memory */
     unsigned reads;             /* since the reader was closed */
@@ -61,11 +61,11 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
 /* Call first in each operation. Decides whether memory is usable, and reads row 0 unless it is
  * known. If that is of another table than before, the revision rises. With `changes`, a change of a
  * chunk probably follows, so a handle for writing is used. */
-int bloom_chunks_start(struct bloom_chunks *chunks, bool changes);
+int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes);
 
 /* Call last in each operation, after an error, too. Unless a cursor is open, closes the reader and
  * lets the span rest. */
-void bloom_chunks_finish(struct bloom_chunks *chunks);
+void bloom_chunks_end_operation(struct bloom_chunks *chunks);
 
 /* Call at a rollback and a renaming: what the readers point to may be gone. */
 void bloom_chunks_close_readers(struct bloom_chunks *chunks);
@@ -121,8 +121,8 @@ struct bloom_change {
     bool is_draft;          /* the row is not written now */
 };
 
-/* Returns a change with nothing open, except the handle that the start of the operation left. */
-static inline struct bloom_change bloom_change_begin(struct bloom_chunks *chunks) {
+/* Returns a change with nothing open, except the handle that the operation began with. */
+static inline struct bloom_change bloom_change_unopened(struct bloom_chunks *chunks) {
     const struct bloom_change change = {.handle = chunks->writer};
     chunks->writer = NULL;
     return change;

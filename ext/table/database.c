@@ -87,7 +87,7 @@ void bloom_database_close(struct bloom_database *database) {
     sqlite3_free(database->data_name);
 }
 
-int bloom_database_enter(struct bloom_database *database) {
+int bloom_database_begin_operation(struct bloom_database *database) {
     database->is_checked = false;
     if (database->running == 0)
         return SQLITE_OK;
@@ -179,9 +179,9 @@ static int prepare(struct bloom_database *database, enum bloom_statement which) 
 
 /* What binding a value returned: after an error the statement is ended. */
 static int end_unless_bound(struct bloom_database *database, enum bloom_statement which, int code) {
-    return code == SQLITE_OK
-               ? code
-               : bloom_database_end(database, which, bloom_database_fail_sqlite(database, code));
+    return code == SQLITE_OK ? code
+                             : bloom_database_end_statement(
+                                   database, which, bloom_database_fail_sqlite(database, code));
 }
 
 /* The rows of a view may have no end. Anybody may replace the table, so this is asked in each
@@ -204,8 +204,8 @@ static int check_table(struct bloom_database *database) {
 
 /* Prepares a statement and binds its first parameter. Until the statement ends, the connection
  * allows values as long as a row, because its own limit may be lower. */
-static int begin_statement(struct bloom_database *database, enum bloom_statement which,
-                           sqlite3_int64 first) {
+static int bind_first(struct bloom_database *database, enum bloom_statement which,
+                      sqlite3_int64 first) {
     enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };
     int code = check_table(database);
     if (code == SQLITE_OK)
@@ -223,15 +223,16 @@ static int begin_statement(struct bloom_database *database, enum bloom_statement
 static int take_step(struct bloom_database *database, enum bloom_statement which, bool *row) {
     const int stepped = sqlite3_step(database->statements[which]);
     *row = stepped == SQLITE_ROW;
-    return *row || stepped == SQLITE_DONE ? SQLITE_OK
-                                          : bloom_database_end(database, which, SQLITE_ERROR);
+    return *row || stepped == SQLITE_DONE
+               ? SQLITE_OK
+               : bloom_database_end_statement(database, which, SQLITE_ERROR);
 }
 
-int bloom_database_start(struct bloom_database *database, enum bloom_statement which,
-                         sqlite3_int64 first, sqlite3_int64 second, sqlite3_stmt **statement,
-                         bool *row) {
+int bloom_database_begin_statement(struct bloom_database *database, enum bloom_statement which,
+                                   sqlite3_int64 first, sqlite3_int64 second,
+                                   sqlite3_stmt **statement, bool *row) {
     *row = false;
-    int code = begin_statement(database, which, first);
+    int code = bind_first(database, which, first);
     *statement = database->statements[which];
     if (code == SQLITE_OK && which == BLOOM_WALK_ROWS)
         code = end_unless_bound(database, which, sqlite3_bind_int64(*statement, 2, second));
@@ -246,7 +247,8 @@ const uint8_t *bloom_database_blob(sqlite3_stmt *statement, int column, int *len
     return is_blob ? sqlite3_value_blob(value) : NULL;
 }
 
-int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code) {
+int bloom_database_end_statement(struct bloom_database *database, enum bloom_statement which,
+                                 int code) {
     const int ended = sqlite3_reset(database->statements[which]);
     if (--database->running == 0)
         sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, database->length_limit);
@@ -265,7 +267,7 @@ static int run_statement(struct bloom_database *database, enum bloom_statement w
     const int before = sqlite3_total_changes(database->connection);
     int code = take_step(database, which, &row);
     if (code == SQLITE_OK)
-        code = bloom_database_end(database, which, code);
+        code = bloom_database_end_statement(database, which, code);
     database->changes += sqlite3_total_changes(database->connection) - before;
     return code;
 }
@@ -292,7 +294,7 @@ int bloom_database_prepare_writing(struct bloom_database *database) {
 int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
                              const uint8_t *bytes, uint32_t length) {
     const sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(database->connection);
-    int code = begin_statement(database, BLOOM_WRITE_ROW, id);
+    int code = bind_first(database, BLOOM_WRITE_ROW, id);
     if (code != SQLITE_OK)
         return code;
     sqlite3_stmt *statement = database->statements[BLOOM_WRITE_ROW];
@@ -310,7 +312,7 @@ bool bloom_database_is_writing(const struct bloom_database *database) {
 }
 
 int bloom_database_delete_rows(struct bloom_database *database) {
-    int code = begin_statement(database, BLOOM_DELETE_ROWS, 0);
+    int code = bind_first(database, BLOOM_DELETE_ROWS, 0);
     return code == SQLITE_OK ? run_statement(database, BLOOM_DELETE_ROWS) : code;
 }
 
@@ -346,9 +348,9 @@ static int explain_no_handle(struct bloom_database *database, sqlite3_int64 id, 
     bool row;
     failure = bloom_database_fail_sqlite(database, failure);
     database->is_checked = false; /* a rollback may have taken the table away */
-    int code = bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &row);
+    int code = bloom_database_begin_statement(database, BLOOM_READ_ROW, id, 0, &statement, &row);
     if (code == SQLITE_OK)
-        code = bloom_database_end(database, BLOOM_READ_ROW, row ? failure : SQLITE_OK);
+        code = bloom_database_end_statement(database, BLOOM_READ_ROW, row ? failure : SQLITE_OK);
     if (code == SQLITE_OK || code == SQLITE_NOMEM)
         sqlite3_free(bloom_database_message(database));
     return code;

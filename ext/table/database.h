@@ -6,7 +6,7 @@
  *
  *   1. Statements are prepared with SQLITE_PREPARE_NO_VTAB, so neither they nor triggers on the
  *      shadow table can use a virtual table. If a function in such a trigger uses this filter table
- *      all the same, bloom_database_enter refuses it.
+ *      all the same, bloom_database_begin_operation refuses it.
  *   2. While a statement runs, no value may be longer than the longest chunk, so that a huge row
  *      costs neither time nor memory.
  *   3. SQLITE_CONSTRAINT from a statement is turned into damage. The caller of xUpdate would take
@@ -84,7 +84,7 @@ void bloom_database_take_message(struct bloom_database *database, struct bloom_d
 
 /* Begins an operation. Returns SQLITE_LOCKED while a statement of this object runs. Every method
  * that reads or changes the table begins with it. */
-int bloom_database_enter(struct bloom_database *database);
+int bloom_database_begin_operation(struct bloom_database *database);
 
 /* Inserts no rows into the filter table, in a statement that begins a savepoint. So its transaction
  * begins for this object, if it has not, and SQLite reports every rollback of it. */
@@ -95,19 +95,20 @@ int bloom_database_create_table(struct bloom_database *database);
 int bloom_database_drop_table(struct bloom_database *database);
 int bloom_database_rename_table(struct bloom_database *database, const char *name);
 
-/* Starts one of the two statements that read: binds first (and second, for a walk), and takes the
- * first step. *row is true when the statement is at a row. On SQLITE_OK, bloom_database_end must
- * follow; before it the statement may be stepped on. */
-int bloom_database_start(struct bloom_database *database, enum bloom_statement which,
-                         sqlite3_int64 first, sqlite3_int64 second, sqlite3_stmt **statement,
-                         bool *row);
+/* Begins one of the two statements that read: binds first (and second, for a walk), and takes the
+ * first step. *row is true when the statement is at a row. On SQLITE_OK, the statement may be
+ * stepped on, and bloom_database_end_statement must follow. */
+int bloom_database_begin_statement(struct bloom_database *database, enum bloom_statement which,
+                                   sqlite3_int64 first, sqlite3_int64 second,
+                                   sqlite3_stmt **statement, bool *row);
 
 /* Returns the BLOB in a column of the row that a statement is at, valid until it is stepped on, or
  * NULL if the value is not a BLOB. *length is its bytes. */
 const uint8_t *bloom_database_blob(sqlite3_stmt *statement, int column, int *length);
 
 /* Ends the statement. Returns its error if it has failed, otherwise code, which is the caller's. */
-int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code);
+int bloom_database_end_statement(struct bloom_database *database, enum bloom_statement which,
+                                 int code);
 
 /* Prepares for writing rows, so that writing them later cannot fail for lack of permission. */
 int bloom_database_prepare_writing(struct bloom_database *database);

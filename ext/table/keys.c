@@ -90,7 +90,7 @@ static int add_to_block(struct bloom_chunks *chunks, const uint64_t *words, bool
 
 int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool again,
                    bool *expects_change, bool *found) {
-    struct bloom_change change = bloom_change_begin(chunks);
+    struct bloom_change change = bloom_change_unopened(chunks);
     const bool counts = again && bloom_chunks_growth(chunks)->layout->blocks->remove != NULL;
     const bool looks = !counts && !*expects_change;
     int code = SQLITE_OK;
@@ -109,7 +109,7 @@ int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool agai
 }
 
 int bloom_keys_remove(struct bloom_chunks *chunks, const uint64_t *words) {
-    struct bloom_change change = bloom_change_begin(chunks);
+    struct bloom_change change = bloom_change_unopened(chunks);
     bool found;
     int code = open_path(chunks, words, &change, &found);
     if (code != SQLITE_OK || !found)

@@ -5,7 +5,7 @@
  * DELETE finds exactly the chunk that an INSERT counted it in. There is no shortcut to the newest
  * layer: a DELETE that took one would remove other keys.
  *
- * Call bloom_chunks_start before each function.
+ * Call bloom_chunks_begin_operation before each function.
  */
 #ifndef BLOOM_TABLE_KEYS_H
 #define BLOOM_TABLE_KEYS_H

@@ -1,6 +1,6 @@
 /* What concerns all chunks of a filter table: its filter, its description, merging, checking.
  *
- * Call bloom_chunks_start before each function.
+ * Call bloom_chunks_begin_operation before each function.
  */
 #ifndef BLOOM_TABLE_MAINTAIN_H
 #define BLOOM_TABLE_MAINTAIN_H

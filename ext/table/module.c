@@ -127,7 +127,7 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
 static int create_shadow_table(struct table *table,
                                const struct bloom_configuration *configuration) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
-    int code = bloom_database_enter(database_of(table));
+    int code = bloom_database_begin_operation(database_of(table));
     if (code == SQLITE_OK)
         code = bloom_database_create_table(database_of(table));
     bloom_configuration_write(configuration, row);
@@ -135,7 +135,6 @@ static int create_shadow_table(struct table *table,
         code = bloom_database_write_row(database_of(table), 0, row, sizeof row);
     if (code == SQLITE_OK)
         code = bloom_chunks_configure(&table->chunks, row);
-    table->span->writing.revision = table->span->revision;
     return code;
 }
 
@@ -206,7 +205,7 @@ static int table_disconnect(sqlite3_vtab *base) {
 
 static int table_destroy(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    int code = bloom_database_enter(database_of(table));
+    int code = bloom_database_begin_operation(database_of(table));
     if (code == SQLITE_OK)
         code = bloom_database_drop_table(database_of(table));
     if (code != SQLITE_OK)
@@ -214,10 +213,10 @@ static int table_destroy(sqlite3_vtab *base) {
     return table_disconnect(base);
 }
 
-/* Begins an operation. After an error, too, bloom_chunks_finish must follow. */
-static int enter(struct table *table, bool changes) {
-    int code = bloom_database_enter(database_of(table));
-    return code == SQLITE_OK ? bloom_chunks_start(&table->chunks, changes) : code;
+/* Begins an operation. After an error, too, bloom_chunks_end_operation must follow. */
+static int begin_operation(struct table *table, bool changes) {
+    int code = bloom_database_begin_operation(database_of(table));
+    return code == SQLITE_OK ? bloom_chunks_begin_operation(&table->chunks, changes) : code;
 }
 
 static int table_rename(sqlite3_vtab *base, const char *name) {
@@ -227,8 +226,8 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
                            "a filter table cannot be called '%s', because one of its columns is. "
                            "Choose another name",
                            name);
-    int code = enter(table, false);
-    bloom_chunks_finish(&table->chunks);
+    int code = begin_operation(table, false);
+    bloom_chunks_end_operation(&table->chunks);
     if (code == SQLITE_OK || (code & 0xff) == SQLITE_CORRUPT)
         code = bloom_database_insert_nothing(database_of(table));
     if (code == SQLITE_OK)
@@ -241,22 +240,17 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     return bloom_span_rename(table->span, name);
 }
 
-/* Begins an operation of a statement for which the table had that revision, or 0 if it has not been
- * read. When the table is gone or is another one now, the statement ends as that of an ordinary
- * table does. */
-static int enter_again(struct table *table, unsigned revision, bool changes) {
-    const int code = enter(table, changes);
-    const bool is_gone =
-        (code & 0xff) == SQLITE_CORRUPT || (code == SQLITE_OK && revision != table->span->revision);
-    if (revision == 0 || !is_gone)
-        return code;
-    sqlite3_free(bloom_database_message(database_of(table)));
-    return SQLITE_ABORT_ROLLBACK;
-}
-
-static int enter_cursor(struct cursor *cursor) {
+/* Begins an operation of a query. When the table that it has read is gone or is another one now, it
+ * ends as that of an ordinary table does. */
+static int begin_cursor_operation(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
-    const int code = enter_again(table, cursor->revision, false);
+    const int code = begin_operation(table, false);
+    const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
+                         (code == SQLITE_OK && cursor->revision != table->span->revision);
+    if (cursor->revision > 0 && is_gone) {
+        sqlite3_free(bloom_database_message(database_of(table)));
+        return SQLITE_ABORT_ROLLBACK;
+    }
     if (code == SQLITE_OK)
         cursor->revision = table->span->revision;
     return code;
@@ -371,7 +365,7 @@ static int cursor_close(sqlite3_vtab_cursor *base) {
     struct table *table = table_of(base->pVtab);
     bloom_kept_key_shrink(&cursor->key);
     table->chunks.cursors--;
-    bloom_chunks_finish(&table->chunks);
+    bloom_chunks_end_operation(&table->chunks);
     cursor_free(table->spare);
     table->spare = cursor;
     return SQLITE_OK;
@@ -423,7 +417,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->at_row = false;
     cursor->rowid = 0;
     cursor->key.type = 0;
-    int code = enter_cursor(cursor);
+    int code = begin_cursor_operation(cursor);
     if (code != SQLITE_OK)
         return report(table, code);
     cursor->at_row = plan == PLAN_DESCRIBE;
@@ -471,7 +465,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         bloom_kept_key_result(context, &cursor->key); /* also under the name of the table */
         return SQLITE_OK;
     }
-    int code = enter_cursor(cursor);
+    int code = begin_cursor_operation(cursor);
     if (code == SQLITE_OK)
         code = column == COLUMN_INFO ? bloom_maintain_info(&table->chunks, &json)
                                      : bloom_maintain_filter(&table->chunks, &shape, &bytes);
@@ -632,17 +626,20 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
 static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
                         sqlite3_int64 *rowid) {
     struct table *table = table_of(base);
-    struct bloom_writing *writing = &table->span->writing;
-    /* SQLite goes on with a statement in which a function has rolled the transaction back, or the
-     * table away. */
-    if (writing->transaction == BLOOM_OUTSIDE)
+    const struct bloom_connection *owner = database_of(table)->owner;
+    const unsigned opened = owner->tables_opened;
+    int code = SQLITE_OK;
+    if (bloom_span_is_making(table->span))
+        code = bloom_database_insert_nothing(database_of(table));
+    /* SQLite goes on with a statement in which a function has rolled back. If that has undone the
+     * table, there is none of that name, or another one, which has a new object. */
+    if (table->span->writing.transaction == BLOOM_OUTSIDE || code == SQLITE_ERROR ||
+        owner->tables_opened != opened) {
+        sqlite3_free(bloom_database_message(database_of(table)));
         return SQLITE_ABORT_ROLLBACK;
-    if (bloom_span_is_making(table->span) &&
-        bloom_database_insert_nothing(database_of(table)) != SQLITE_OK)
-        sqlite3_free(bloom_database_message(database_of(table))); /* there is no memory then */
-    int code = enter_again(table, writing->revision, count == 1 || table->expects_change);
-    if (code == SQLITE_OK || code == SQLITE_ABORT_ROLLBACK) /* which ends the statement */
-        writing->revision = table->span->revision;
+    }
+    if (code == SQLITE_OK || code == SQLITE_AUTH) /* which leaves it without memory */
+        code = begin_operation(table, count == 1 || table->expects_change);
     if (code != SQLITE_OK)
         report(table, code);
     else if (count == 1)
@@ -654,7 +651,7 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
                                : "Insert");
     else
         code = insert_row(table, arguments[1], arguments + 2);
-    bloom_chunks_finish(&table->chunks);
+    bloom_chunks_end_operation(&table->chunks);
     *rowid = sqlite3_last_insert_rowid(database_of(table)->connection); /* which stays as it is */
     return code;
 }
@@ -672,8 +669,7 @@ static int table_savepoint(sqlite3_vtab *base, int depth) {
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
-    struct table *table = table_of(base);
-    bloom_span_release(table->span, depth, bloom_chunks_growth(&table->chunks)->generations > 1);
+    bloom_span_release(table_of(base)->span, depth);
     return SQLITE_OK;
 }
 
@@ -734,10 +730,10 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     (void)name;
     (void)flags;
     struct table *table = table_of(base);
-    int code = enter(table, false);
+    int code = begin_operation(table, false);
     if (code == SQLITE_OK)
         code = bloom_maintain_verify(&table->chunks);
-    bloom_chunks_finish(&table->chunks);
+    bloom_chunks_end_operation(&table->chunks);
     /* Damage is what is to be found; of any other error nothing is known. */
     if ((code & 0xff) != SQLITE_CORRUPT && (code & 0xff) != SQLITE_ERROR)
         return report(table, code);

@@ -1,4 +1,4 @@
-/* Only writing drafts, and asking for cache_size at the start of an operation, run SQL. */
+/* Only writing drafts, and asking for cache_size as an operation begins, run SQL. */
 #include "table/span.h"
 
 #include "base/limits.h"
@@ -107,7 +107,7 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
     }
     enlist(span);
     note_late(span);
-    bloom_connection_keep(connection);
+    bloom_connection_keep(connection)->tables_opened++;
     return span;
 }
 
@@ -173,11 +173,11 @@ void bloom_span_end(struct bloom_span *span) {
     span->knows_row_0 = span->has_asked = false;
 }
 
-/* Others have changed rows, and perhaps row 0, too. Drafts stay. */
-static void drop_all_else(struct bloom_span *span, bool also_row_0) {
+/* Others have changed rows. Drafts stay. */
+static void drop_all_else(struct bloom_span *span) {
     judge_density(span);
     bloom_rows_drop_clean(&span->rows);
-    span->knows_row_0 = span->knows_row_0 && !also_row_0;
+    span->knows_row_0 = false;
 }
 
 static bool is_defensive(const struct bloom_span *span) {
@@ -227,7 +227,7 @@ bool bloom_span_may_keep(const struct bloom_span *span) {
 }
 
 static int write_twin(struct bloom_span *span, struct bloom_span *twin) {
-    int code = bloom_database_enter(&twin->database);
+    int code = bloom_database_begin_operation(&twin->database);
     if (code == SQLITE_OK)
         code = bloom_span_write(twin);
     if (code == SQLITE_OK)
@@ -270,7 +270,7 @@ static void continue_outside(struct bloom_span *span, bool is_guest) {
     span->writing.foreign_changes = changes;
 }
 
-int bloom_span_start(struct bloom_span *span) {
+int bloom_span_begin_operation(struct bloom_span *span) {
     if (span->is_stale)
         return SQLITE_ABORT_ROLLBACK;
     int code = span->has_twins ? write_twins(span) : SQLITE_OK;
@@ -368,7 +368,6 @@ static void begin_span(struct bloom_span *span, enum bloom_transaction transacti
     bloom_span_ask_file(span);
     span->writing = (struct bloom_writing){.transaction = transaction,
                                            .was_dense = span->writing.was_dense,
-                                           .revision = span->writing.revision,
                                            .depth = -1,
                                            .watched = INT_MAX};
 }
@@ -425,11 +424,11 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
  * them meanwhile, so changes are counted from the outermost one on. A statement that SQLite
  * protects by a savepoint of its own counts its changes when it has ended, so that they do not
  * count here. */
-void bloom_span_release(struct bloom_span *span, int depth, bool rotates) {
+void bloom_span_release(struct bloom_span *span, int depth) {
     const int changes = foreign_changes(span);
     span->writing.is_alone = span->writing.has_changed = false;
     if (changes != span->writing.foreign_changes)
-        drop_all_else(span, rotates);
+        drop_all_else(span);
     span->writing.foreign_changes = changes;
     if (depth <= span->writing.watched)
         span->writing.watched = INT_MAX;
@@ -444,7 +443,7 @@ void bloom_span_rollback_to(struct bloom_span *span, int depth) {
         undo_names(span);
     span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
-        drop_all_else(span, true);
+        drop_all_else(span);
     } else {
         bloom_span_end(span);
         span->writing.depth = depth;

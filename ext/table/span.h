@@ -61,7 +61,7 @@
  *                                                               BLOOM_BEGUN
  *   xRelease     nothing: rows may have been changed by         drafts stay. If others have changed
  *                others since the savepoint, for example        rows, everything else is unknown,
- *                by a changeset                                 also row 0 if it can rotate
+ *                by a changeset                                 row 0, too
  *   xRename      xBegin came before: see above                  drafts written, and all objects of
  *                                                               the table stale
  *   xRollbackTo  the rows are those of the savepoint again,     everything unknown, row 0, too.
@@ -115,7 +115,6 @@ struct bloom_writing {
     int watched;         /* depth of the outermost savepoint; INT_MAX: none */
     int foreign_changes; /* of rows, by others or by whole statements, when it began; of all, when
                             the span of a guest began */
-    unsigned revision;   /* of the table, when it was last read in this one; or 0 */
     int depth;           /* of the savepoint at which all was written; -1: when it began */
 };
 
@@ -150,18 +149,18 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
  * bloom_connection_close, that must be the last thing that a destructor does. */
 void bloom_span_close(struct bloom_span *span);
 
-/* Returns true if the transaction has made the table, and SQLite does not report each rollback. */
-bool bloom_span_is_making(const struct bloom_span *span);
-
 /* The table has another name now. bloom_database_insert_nothing came before. */
 int bloom_span_rename(struct bloom_span *span, const char *name);
+
+/* Returns true if the transaction has made the table, and SQLite does not report each rollback. */
+bool bloom_span_is_making(const struct bloom_span *span);
 
 /* Asks whether the file is memdb. Call when the first cursor of an object opens. */
 void bloom_span_ask_file(struct bloom_span *span);
 
 /* Begins an operation: decides whether memory is usable, and ends a span that is over. Returns
  * SQLITE_ABORT_ROLLBACK if the object is stale. */
-int bloom_span_start(struct bloom_span *span);
+int bloom_span_begin_operation(struct bloom_span *span);
 
 /* Call when no cursor of the object is open any more. Ends the span of a guest. Unless a write
  * transaction has begun for the object, it frees the memory if all tables of the process together
@@ -180,11 +179,11 @@ bool bloom_span_may_draft(struct bloom_span *span);
 /* Writes all drafts. After an error those that are not written are still drafts. */
 int bloom_span_write(struct bloom_span *span);
 
-/* The methods of a transaction: see above. `rotates`: row 0 says that there are generations. */
+/* The methods of a transaction: see above. */
 void bloom_span_create(struct bloom_span *span);
 int bloom_span_begin(struct bloom_span *span);
 int bloom_span_savepoint(struct bloom_span *span, int depth);
-void bloom_span_release(struct bloom_span *span, int depth, bool rotates);
+void bloom_span_release(struct bloom_span *span, int depth);
 void bloom_span_rollback_to(struct bloom_span *span, int depth);
 void bloom_span_commit(struct bloom_span *span);
 void bloom_span_rollback(struct bloom_span *span);

@@ -268,7 +268,7 @@ static int verify(sqlite3 *connection) {
     int code = SQLITE_NOMEM;
     if (chunks.span != NULL) {
         chunks.database = &chunks.span->database;
-        code = bloom_chunks_start(&chunks, false);
+        code = bloom_chunks_begin_operation(&chunks, false);
         if (code == SQLITE_OK)
             code = bloom_maintain_verify(&chunks);
         bloom_chunks_close(&chunks);
