@@ -26,6 +26,7 @@ CREATE VIRTUAL TABLE handled USING bloom(capacity=5000, fpr=0.0001, generations=
 --   INSERT OR IGNORE INTO handled(key) VALUES (?);
 --   and if changes() is 1, the id is new: handle it here
 --   COMMIT;
+-- A program sends whole seconds / 86400 / 5: QUESTIONS.md has it for JavaScript, Python and Go.
 -- 'period' with the number of the five days changes nothing while the number is the same, so it may
 -- be sent every time and by any number of programs. When the number has grown it forgets what is
 -- too old, and after a month of rest it forgets a month.

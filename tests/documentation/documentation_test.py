@@ -61,7 +61,7 @@ RUN = {
     "ext/packages/ruby/README.md": {"ruby": PACKAGES, "yaml": "is read by Rails"},
     "ext/packages/web/README.md": {"js": PACKAGES, "c": PACKAGES, "sh": PACKAGES},
     "sql/EXPLAINED.md": {"sql": HERE, "text": HERE},
-    "sql/QUESTIONS.md": {"sql": HERE, "text": HERE, "python": HERE},
+    "sql/QUESTIONS.md": {"sql": HERE, "text": HERE},
     "sql/README.md": {"go": PROGRAMS, "java": PROGRAMS, "python": PROGRAMS, "sh": PROGRAMS,
                       "text": PROGRAMS},
     "sql/REFERENCE.md": {"sql": HERE, "text": HERE, "indented": HERE},
