@@ -145,7 +145,7 @@ TEST_SUITES = \
         $(PLAIN)/tests/world' \
     'world, other starts=RARE=1 SORTS="plain salted" STARTS="begun open read two twins" \
         KINDS=memory $(PLAIN)/tests/world' \
-    'world, renamed=RARE=1 SORTS=plain STARTS=renamed KINDS="memory wal deserialized" \
+    'world, renamed=RARE=0 SORTS=plain STARTS=renamed KINDS="memory wal deserialized" \
         $(PLAIN)/tests/world' \
     'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
         $(PLAIN)/tests/world' \

@@ -33,7 +33,6 @@ struct bloom_connection {
     struct bloom_span *tables; /* objects of filter tables: see table/span.h */
     uint64_t table_bytes;      /* of their rows in memory */
     unsigned tables_opened;    /* objects, so far */
-    bool names_untold;         /* a transaction that has named one goes on, and is not reported */
     bool loaded;               /* everything is registered: see extension.c */
 };
 

@@ -270,20 +270,7 @@ static void continue_outside(struct bloom_span *span, bool is_guest) {
     span->writing.foreign_changes = changes;
 }
 
-/* After a close that was refused, SQLite does not report how the transaction ends. A commit changes
- * the version. */
-static void undo_untold_names(struct bloom_connection *owner) {
-    owner->names_untold = false;
-    for (struct bloom_span *each = owner->tables; each != NULL; each = each->next) {
-        if (each->named_at >= 0 && version_of(each) == each->version)
-            undo_names(each);
-        each->named_at = -1;
-    }
-}
-
 int bloom_span_begin_operation(struct bloom_span *span) {
-    if (span->database.owner->names_untold && !is_writing(span, NULL))
-        undo_untold_names(span->database.owner);
     if (span->is_stale)
         return SQLITE_ABORT_ROLLBACK;
     int code = span->has_twins ? write_twins(span) : SQLITE_OK;
@@ -481,9 +468,7 @@ void bloom_span_rollback(struct bloom_span *span) {
     const bool goes_on = knows_transactions() && is_writing(span, span->database.schema);
     if (goes_on && bloom_span_write(span) != SQLITE_OK)
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
-    if (span->named_at >= 0 && goes_on)
-        span->database.owner->names_untold = true;
-    else if (span->named_at >= 0)
+    if (span->named_at >= 0 && !goes_on)
         undo_names(span);
     leave_transaction(span);
     note_late(span);
