@@ -675,8 +675,9 @@ static int table_release(sqlite3_vtab *base, int depth) {
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
-    bloom_chunks_close_readers(&table->chunks);
-    bloom_span_rollback_to(table->span, depth);
+    bloom_chunks_close_readers(&table->chunks); /* if one has failed, this may roll back all */
+    if (table->span->writing.transaction != BLOOM_OUTSIDE)
+        bloom_span_rollback_to(table->span, depth);
     return SQLITE_OK;
 }
 

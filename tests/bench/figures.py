@@ -21,7 +21,7 @@ PAGES = [
     ("chunks.md", "filter tables before and after a redesign; file and WAL sizes; by hand"),
     ("scrapy.md", "Scrapy's dupefilter and queue, beside ours"),
     ("others.md", "lists, programs, scans and look-ups, beside what people use for them"),
-    ("python.md", "filters of Python programs, beside rbloom and fastbloom-rs"),
+    ("python.md", "filters of Python programs, beside rbloom, abloom and fastbloom-rs"),
     ("node.md", "the class Filter of Node.js, beside npm's bloomfilter and a statement"),
     ("billion.md", "a table of 10^9 keys: filling it, and its rate"),
     ("commit.md", "where the time of a committed INSERT goes; by hand"),

@@ -40,7 +40,7 @@ def url_of(number):
     return f"https://www.{digest[:13]}.example.org/articles/{digest[13:26 + number % 21]}"
 
 
-def section(heading, keys, ways, turns=5, found=None):
+def section(heading, keys, ways, turns=5, found=None, unit="key"):
     """ways: functions by their names. found: what each returns, filters up to a tenth more."""
     times = []
     for _ in range(turns):
@@ -51,16 +51,10 @@ def section(heading, keys, ways, turns=5, found=None):
             times[-1].append((time.process_time() - start) * 1e9 / keys)
             assert found is None or found <= result <= 1.1 * found, (name, result)
     print(f"\n## {heading}")
-    print_table(["way", "ns a key", "ratio"], (
+    print_table(["way", f"ns a {unit}", "ratio"], (
         (name, f"{statistics.median(turn[i] for turn in times):,.0f}",
          f"{statistics.median(turn[i] / turn[0] for turn in times):.2f}")
         for i, name in enumerate(ways)))
-
-
-def rbloom_of(keys):
-    made = rbloom.Bloom(KEYS, 0.01)
-    made.update(keys)
-    return made
 
 
 def value(database, query, *bindings):
@@ -119,7 +113,8 @@ def main(build, *packages):
             f"CREATE TABLE t AS FROM read_csv('{build}/hosts', delim=' ', header=false)")})
 
     visits = [url_of(i // 2 if i % 10 == 0 else VISITS + i) for i in range(VISITS)]
-    stored, ducks, blooms = rows_of(ORDINARY, urls), duck("SELECT 1"), rbloom_of(urls)
+    stored, ducks, blooms = rows_of(ORDINARY, urls), duck("SELECT 1"), rbloom.Bloom(KEYS, 0.01)
+    blooms.update(urls)
     stored.executescript("CREATE TABLE filters AS SELECT bloom_agg(key) AS f FROM t;"
                          "CREATE TABLE visits(url); BEGIN")
     stored.executemany("INSERT INTO visits VALUES(?)", zip(visits))

@@ -120,7 +120,7 @@ for part; do
             $IN_VENV $BENCH/others.py $BUILD $peers
         ;;
     python)
-        peers="rbloom fastbloom-rs lmdb numpy polars"
+        peers="rbloom abloom fastbloom-rs lmdb numpy polars"
         install $peers adblock duckdb
         page python.md 'Filters of Python programs' python_bench.py \
             $IN_VENV $BENCH/python_bench.py $BUILD $peers

@@ -108,7 +108,7 @@ def comments(program):
     said = re.findall(r"(?:[Pp]rint|log|puts)\w*!?[( ].*\S +(?:#|//) (.*?)(?:: .*)?$", program,
                       re.MULTILINE)
     return [line for words in said
-            for line in ([words] if words[0] == "[" else words.split(", "))]
+            for line in ([words] if "[" in words else words.split(", "))]
 
 
 def loaded(library=TOP / "bloom.so", database=":memory:"):

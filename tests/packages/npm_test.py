@@ -164,7 +164,7 @@ class Files(unittest.TestCase):
         self.assertEqual(  # by which npm chooses
             sorted([*manifest["os"], *manifest["cpu"], *manifest.get("libc", [""]),
                     *manifest["files"]] for manifest in manifests.values()),
-            sorted([platform.os, platform.cpu, platform.libc or "", platform.library]
+            sorted([platform.os, platform.cpu, platform.libc or "", platform.library, "filter.node"]
                    for platform in platforms.PLATFORMS))
 
 

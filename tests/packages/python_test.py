@@ -126,7 +126,7 @@ else:
         try:
             raise SystemExit(call([1]))
         except NotImplementedError as error:
-            assert "need a wheel and CPython 3.10 or later with a GIL, but" in str(error)
+            assert "needs a wheel and CPython 3.10 or later with a GIL, but" in str(error)
 try:
     connection = sqlite3.connect(":memory:")
     sqlite_bloom.load(connection)

@@ -46,7 +46,6 @@ static bool is_a(PyObject *object, PyTypeObject *type) {
 int key_of_other(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number) {
     Py_ssize_t length;
     int overflow;
-    PyErr_Clear(); /* of text that exact_key could not read */
     if (is_a(object, &PyUnicode_Type)) {
         const char *text = PyUnicode_AsUTF8AndSize(object, &length);
         if (text == NULL)
@@ -176,7 +175,6 @@ static int read_exact(struct work *work, size_t most) {
                        &keys[count]))
             break;
     }
-    PyErr_Clear(); /* of text that SQLite cannot have, which is read again */
     if (count == 0 || (work->done == 0 && count < most)) /* which may not look like the others */
         return 0;
     const int status = work_on(work, keys, NULL, count);

@@ -99,8 +99,12 @@ static PyObject *filter_from_list(PyObject *self, PyObject *arguments) {
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
     struct sqlite_bloom_filter **made = &((struct filter *)self)->filter;
     if (raise_made((struct filter *)self) != 0 ||
-        !PyArg_ParseTuple(arguments, "Odz", &text, &p, &options) || !exact_key(text, &key))
+        !PyArg_ParseTuple(arguments, "Odz", &text, &p, &options))
         return NULL;
+    if (!exact_key(text, &key)) {
+        PyUnicode_AsUTF8AndSize(text, NULL); /* raises */
+        return NULL;
+    }
     int status =
         sqlite_bloom_filter_from_list(made, key.value.bytes, key.length, p, options, NULL, problem);
     if (status != SQLITE_BLOOM_OK)

@@ -56,7 +56,9 @@ static inline bool exact_key(PyObject *object, struct sqlite_bloom_key *key) {
     Py_ssize_t length;
     if (type == &PyUnicode_Type) {
         const char *text = PyUnicode_AsUTF8AndSize(object, &length);
-        if (text != NULL)
+        if (text == NULL) /* it is read again, which raises */
+            PyErr_Clear();
+        else
             *key = sqlite_bloom_text_key(text, (size_t)length);
         return text != NULL;
     }
