@@ -399,6 +399,9 @@ static void keep_name(struct bloom_span *span, int depth) {
 int bloom_span_savepoint(struct bloom_span *span, int depth) {
     const bool waits = bloom_database_is_writing(&span->database);
     const int code = waits ? SQLITE_OK : bloom_span_write(span);
+    /* The first one after xBegin may be older, and then than the name, too: see xRollback. */
+    if (span->writing.transaction != BLOOM_BEGUN || span->writing.depth >= 0)
+        keep_name(span, depth);
     span->writing.is_alone = span->writing.has_changed = false;
     if (!waits && code == SQLITE_OK) {
         if (span->writing.transaction == BLOOM_MAKING)
@@ -410,7 +413,6 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
             if (each->writing.depth >= depth)
                 each->writing.depth = depth - 1;
     }
-    keep_name(span, depth);
     if (depth <= span->writing.watched) {
         span->writing.watched = depth;
         span->writing.foreign_changes = foreign_changes(span);

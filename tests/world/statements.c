@@ -275,6 +275,8 @@ static bool run_remake(const struct statement *statement) {
 
 static bool commit_other(void) {
     const int code = execute(run.other.database, "COMMIT");
+    if (code == SQLITE_OK)
+        run.other.savepoints = 0;
     if (run.has_swapped)
         look(); /* it may have made tables */
     return code == SQLITE_OK;
@@ -331,7 +333,11 @@ static bool judge(const struct statement *statement, int code, int expected) {
     if (code != SQLITE_OK && code != expected && !is_kept_out_of(run.mine.database, code) &&
         code != SQLITE_READONLY)
         violate("%s: result %d (%s)", statement->name, code, sqlite3_errmsg(run.mine.database));
-    if (code == SQLITE_OK && execute(run.mine.database, statement->oracle) != SQLITE_OK)
+    const int oracle =
+        code == SQLITE_OK ? execute(run.mine.database, statement->oracle) : SQLITE_OK;
+    if (oracle == SQLITE_LOCKED && (kind->holds & IN_SHARED) != 0)
+        run.is_over = true;
+    else if (oracle != SQLITE_OK)
         violate("%s: the oracle fails", statement->name);
     run.next += statement->keys;
     return !is_kept_out(code);
@@ -345,7 +351,8 @@ static bool run_rolled_back(const struct statement *statement) {
     /* If the table is gone, another object of it may be the first to find no rows. */
     const bool is_gone =
         number(run.mine.database, "SELECT count(*) FROM !.made WHERE name = '~'") == 0;
-    return judge(statement, code, is_gone && code == SQLITE_ERROR ? code : SQLITE_ABORT);
+    return judge(statement, code,
+                 is_gone && (code == SQLITE_ERROR || code == SQLITE_CORRUPT) ? code : SQLITE_ABORT);
 }
 
 /* A function exchanges the names of the two tables amid the statement, and takes that back. */
