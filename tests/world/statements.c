@@ -335,9 +335,11 @@ static bool judge(const struct statement *statement, int code, int expected) {
         violate("%s: result %d (%s)", statement->name, code, sqlite3_errmsg(run.mine.database));
     const int oracle =
         code == SQLITE_OK ? execute(run.mine.database, statement->oracle) : SQLITE_OK;
-    if (oracle == SQLITE_LOCKED && (kind->holds & IN_SHARED) != 0)
+    if (oracle == SQLITE_LOCKED && (kind->holds & IN_SHARED) != 0) {
         run.is_over = true;
-    else if (oracle != SQLITE_OK)
+        execute(run.mine.database, "ROLLBACK");
+        look();
+    } else if (oracle != SQLITE_OK)
         violate("%s: the oracle fails", statement->name);
     run.next += statement->keys;
     return !is_kept_out(code);
