@@ -155,9 +155,6 @@ TEST_SUITES = \
     'refusals by place=PLACES=1 $(SANITIZED)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(SANITIZED)/tests/memory_test' \
     'passes=$(SANITIZED)/tests/passes_test' \
-    'the class Filter of Node.js=[all] if command -v node >/dev/null; \
-        then node tests/packages/npm_filter.cjs; \
-        else echo "skipped: node is not installed"; echo "0 passed, 0 failed, 1 skipped"; fi' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py'
@@ -177,6 +174,9 @@ LONG_SUITES = \
     'lists and resolvers=$(PYTHON) tests/exchange/lists_test.py' \
     'lists and engines that block=$(PYTHON) tests/exchange/engines_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Scripts' \
+    'the class Filter of Node.js=[all] if command -v node >/dev/null; \
+        then node tests/packages/npm_filter.cjs; \
+        else echo "skipped: node is not installed"; echo "0 passed, 0 failed, 1 skipped"; fi' \
     'the program around it=$(SANITIZED)/tests/host_test' \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
