@@ -62,7 +62,7 @@
  *   xRelease     nothing: rows may have been changed by         drafts stay. If others have changed
  *                others since the savepoint, for example        rows, everything else is unknown,
  *                by a changeset                                 row 0, too
- *   xRename      xBegin came before: see above                  drafts written, and all objects of
+ *   xRename      xBegin came before: see below                  drafts written, and all objects of
  *                                                               the table stale
  *   xRollbackTo  the rows are those of the savepoint again,     everything unknown, row 0, too.
  *                and the table itself may be gone               Drafts that are older than a
@@ -104,7 +104,7 @@ enum bloom_transaction {
     BLOOM_BEGUN    /* one of which SQLite reports every rollback */
 };
 
-/* What is known of the write transaction. Outside, only was_dense and revision count, and
+/* What is known of the write transaction. Outside, only was_dense counts, and
  * foreign_changes for a guest. */
 struct bloom_writing {
     enum bloom_transaction transaction;
