@@ -145,17 +145,17 @@ class Values(Large):
                 self.check(options, millions, rate)
 
     def test_bitmap(self):
-        """Every eighth number: what is asked is between them."""
+        """Every 64th number: what is asked is between them."""
         connection = self.connect()
-        made, = rows(connection, f"SELECT bloom_agg({KEY} * 8, NULL, NULL, 'bitmap') FROM "
-                     f"{self.keys(50)}")
+        made, = rows(connection, f"SELECT bloom_agg({KEY} * 64, NULL, NULL, 'bitmap') FROM "
+                     f"{self.keys(7)}")
         self.assertGreater(len(made[0]), 49 * MILLION)
         pinned = "(SELECT bloom_pin(?1))"
         self.assertEqual(rows(
-            connection, f"SELECT sum(bloom_check({pinned}, 8 * {KEY})), sum(bloom_check({pinned}, "
-            f"8 * {KEY} + 1)) FROM {self.keys(5)}", made), [(5 * MILLION, 0)])
+            connection, f"SELECT sum(bloom_check({pinned}, 64 * {KEY})), sum(bloom_check({pinned}, "
+            f"64 * {KEY} + 1)) FROM {self.keys(5)}", made), [(5 * MILLION, 0)])
         self.assertEqual(rows(connection, "SELECT count(*), min(key), max(key) FROM bloom_keys(?)",
-                              made), [(50 * MILLION, 0, 8 * 50 * MILLION - 8)])
+                              made), [(7 * MILLION, 0, 64 * 7 * MILLION - 64)])
 
 
 if __name__ == "__main__":
