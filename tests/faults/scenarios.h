@@ -96,6 +96,7 @@ static const char *const STATEMENTS[] = {
     "SELECT * FROM bloom_url_keys",
     MANY "SELECT bloom_agg(i) FROM c",
     MORE "SELECT bloom_agg(i, NULL, 0.01, 'fuse') FROM c",
+    MORE "SELECT bloom_list_agg('a' || i || '.example' || char(10) || '||b.example^') FROM c",
     MORE "SELECT bloom_agg(i * i % 99991, NULL, NULL, 'bitmap') FROM c",
     "SELECT bloom_convert(bloom_remove(bloom_new(10, 0.01, 'counting'), 'a'), 'blocked'), "
     "bloom_convert(bloom_new(10), 'blocked')",

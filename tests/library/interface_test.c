@@ -391,6 +391,41 @@ static void many_keys(void) {
     }
 }
 
+/* A published list becomes a filter of its entries, whose key rule depends on them. */
+static void lists(void) {
+#define FROM_LIST "sqlite_bloom_filter_from_list: "
+    static const char PATHS[] = "http://c.example/path\n";
+    static const struct {
+        const char *text, *options, *words;
+    } REFUSED[] = {
+        {"list.txt", NULL, FROM_LIST "'list.txt' looks like the name of a file"},
+        {"! nothing\n", NULL, FROM_LIST "no line has an entry"},
+        {PATHS, "key=host", FROM_LIST "line 1, 'http://c.example/path', has a path"},
+        {PATHS, "key=none", FROM_LIST "key is 'none'. Write one of url, url_nocase, host"},
+    };
+    struct sqlite_bloom_description description;
+    filter_t *made;
+    for (int i = 0; i < 2; i++) {
+        const char *list = i ? PATHS : "a.example\n||b.example^\n";
+        assert_int_equal(
+            sqlite_bloom_filter_from_list(&made, list, strlen(list), 0, NULL, NULL, problem), 0);
+        sqlite_bloom_filter_describe(made, &description);
+        assert_string_equal(description.key_rule, i ? "url_nocase" : "host");
+        assert_true(description.fpr == 0.0001);
+        checks(made, text(i ? "http://c.example/path?x" : "http://www.a.example/"), 1);
+        checks(made, text("http://c.example/"), 0);
+        sqlite_bloom_filter_close(made);
+    }
+    for (size_t i = 0; i < COUNT_OF(REFUSED); i++) {
+        refused(sqlite_bloom_filter_from_list(&made, REFUSED[i].text, strlen(REFUSED[i].text), 0,
+                                              REFUSED[i].options, NULL, problem),
+                SQLITE_BLOOM_REFUSED, REFUSED[i].words);
+        assert_null(made);
+    }
+    refused(sqlite_bloom_filter_from_list(&made, NULL, 0, 0, NULL, NULL, problem),
+            SQLITE_BLOOM_REFUSED, FROM_LIST "no line has an entry");
+}
+
 /* A filter that Guava wrote becomes one of ours, and the same bytes again. */
 static void exchange(void) {
     static const char NAME[] = "tests/exchange/golden/string_10_0.01_mitz64.guava";
@@ -421,8 +456,10 @@ static void exchange(void) {
 
 /* ---- Memory that fails ---- */
 
+static const char LIST[] = "a.example\n||b.example^\n! a remark\n";
+
 /* Everything that allocates, in one go; how far it came. */
-enum { DEEDS = 7 };
+enum { DEEDS = 8 };
 
 static int all_deeds(const struct sqlite_bloom_memory *memory, int *status) {
     static const uint8_t GUAVA[] = {1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
@@ -445,6 +482,9 @@ static int all_deeds(const struct sqlite_bloom_memory *memory, int *status) {
     if (*status == 0)
         *status = sqlite_bloom_filter_import(&made[++deed], GUAVA, sizeof GUAVA, "guava", memory,
                                              problem);
+    if (*status == 0)
+        *status = sqlite_bloom_filter_from_list(&made[++deed], LIST, strlen(LIST), 0, NULL, memory,
+                                                problem);
     for (int i = 0; i < 2 && *status == 0; i++) {
         deed++;
         *status = sqlite_bloom_builder_open(&builders[i], i ? 0 : 0.01, BUILT[i], memory, problem);
@@ -606,6 +646,7 @@ RUN_GROUP("interface", TEST("The release is the one in the header", the_release)
           TEST("A builder makes sets of numbers", building_of_numbers),
           TEST("Keys chosen against layout fuse need a salt", building_of_chosen_keys),
           TEST("Many keys are added and asked in one call", many_keys),
+          TEST("A published list makes a filter", lists),
           TEST("Filters of other systems are read and written", exchange),
           TEST("Memory that fails loses nothing", memory_failures),
           TEST("A builder that could not finish has its keys", unfinished_builders),
