@@ -136,15 +136,18 @@ int sqlite_bloom_filter_open_writable(struct sqlite_bloom_filter **filter, void 
     return filter_open(filter, bytes, bytes, length, memory, &(struct report){problem, __func__});
 }
 
-/* Reads p and options into rate, layout and keying of a shape. */
-static int read_parameters(struct bloom_shape *shape, double p, const char *options,
-                           const struct report *report) {
+/* Reads p and options into rate, layout and keying of a shape. If p is 0 although the layout is not
+ * exact, it is `otherwise`. */
+static int read_parameters(struct bloom_shape *shape, double p, double otherwise,
+                           const char *options, const struct report *report) {
     bloom_problem reason;
     char number[BLOOM_NUMBER_SIZE];
     const struct bloom_text text = {options, options != NULL ? strlen(options) : 0};
     *shape = (struct bloom_shape){.layout = bloom_layout_default()};
     if (options != NULL && bloom_options_or_layout(text, shape, reason) != BLOOM_OPTION_READ)
         return report_fail(report, SQLITE_BLOOM_REFUSED, "%s", reason);
+    if (p == 0 && !shape->layout->exact)
+        p = otherwise;
     shape->rate = p;
     bloom_number_text(number, p, 6);
     if (shape->layout->exact && p != 0)
@@ -166,7 +169,7 @@ int sqlite_bloom_filter_new(struct sqlite_bloom_filter **filter, uint64_t n, dou
     bloom_problem reason;
     struct bloom_shape shape;
     *filter = NULL;
-    int status = read_parameters(&shape, p, options, &report);
+    int status = read_parameters(&shape, p, 0, options, &report);
     if (status != SQLITE_BLOOM_OK)
         return status;
     if (shape.layout->add == NULL)
@@ -651,7 +654,7 @@ int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, c
     const struct bloom_memory own = memory_of(memory);
     struct bloom_shape shape;
     *builder = NULL;
-    int status = read_parameters(&shape, p, options, &report);
+    int status = read_parameters(&shape, p, 0, options, &report);
     if (status != SQLITE_BLOOM_OK)
         return status;
     struct sqlite_bloom_builder *made = bloom_allocate(&own, sizeof *made);
@@ -743,7 +746,7 @@ int sqlite_bloom_filter_from_list(struct sqlite_bloom_filter **filter, const voi
     uint8_t *made = NULL;
     uint64_t seed[2];
     *filter = NULL;
-    int status = read_parameters(&shape, p != 0 ? p : BLOOM_BLOCKLIST_RATE, options, &report);
+    int status = read_parameters(&shape, p, BLOOM_BLOCKLIST_RATE, options, &report);
     if (status != SQLITE_BLOOM_OK)
         return status;
     if (!bloom_blocklist_is_text(bytes, length, false, reason))

@@ -180,8 +180,16 @@ static bool list_is_row(const struct list_state *state, struct list_span line, c
            (!is_odd || (!has_slash && !is_bar) || list_is_simple(field));
 }
 
+/* Returns a word without the label in front of a defanged URL: C2:hxxp://h, link=hxxps://h. */
+static struct list_span list_without_label(struct list_span word) {
+    const struct list_span label = {word.at, list_find_any(word, ":=./")};
+    const struct list_span rest = {label.end + (label.end < word.end), word.end};
+    return list_mangled_scheme(rest) > 0 ? rest : word;
+}
+
 /* Returns the first defanged URL of a line, or else the first defanged host, without the signs
- * around it. A person defangs nothing else. If there is none, the result is empty. */
+ * around it. A person defangs nothing else but names of files. If there is none, the result is
+ * empty. */
 static struct list_span list_find_defanged(struct list_span line) {
     static const char AROUND[] = "`'\"(),;:<>*|-.";
     const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");
@@ -192,10 +200,11 @@ static struct list_span list_find_defanged(struct list_span line) {
             word.at++;
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
+        word = list_without_label(word);
         const enum list_class class = list_is_defanged(word) ? list_class_of(&word) : LIST_IS_WORD;
         if (class == LIST_IS_URL)
             return word;
-        if (class >= LIST_IS_DOUBTFUL && found.at == found.end)
+        if (class >= LIST_IS_ENTRY && found.at == found.end)
             found = word;
     }
     return found;
@@ -215,7 +224,8 @@ enum list_form list_fields(struct list_state *state, struct list_span *line) {
     if (end == line->end)
         return LIST_OTHER;
     const enum list_class class = list_class_of(&first);
-    if (class < LIST_IS_RANGE && list_has(first, ' ') && list_length(list_find_defanged(*line)) > 0)
+    if (class < LIST_IS_RANGE && list_has(first, ' ') && !list_is_number(first) &&
+        list_length(list_find_defanged(*line)) > 0)
         return LIST_OTHER; /* prose with commas */
     if (!list_is_row(state, *line, end, first, class))
         return LIST_OTHER;
@@ -229,8 +239,11 @@ enum list_form list_fields(struct list_state *state, struct list_span *line) {
  * whose author defangs addresses, those that are not defanged are its sources. */
 enum list_form list_words(struct list_state *state, struct list_span *line) {
     struct list_span rest = *line;
-    if (!list_has(*line, ' '))
-        return LIST_OTHER;
+    const bool has_label = list_without_label(*line).at > line->at;
+    if (!list_has(*line, ' ')) {
+        *line = list_without_label(*line);
+        return has_label ? LIST_FIELD : LIST_OTHER;
+    }
     const struct list_span defanged = list_find_defanged(*line);
     if (defanged.at < defanged.end) {
         *line = defanged;

@@ -23,12 +23,16 @@ static enum list_form list_remark(struct list_state *state, struct list_span *li
 }
 
 /* Returns the length of the mark that a document puts before an item, with the blank after it: a
- * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Returns 0 if there is none. */
+ * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
+ * needs no blank. Returns 0 if there is none. */
 static size_t list_mark(struct list_span line) {
     static const char *const MARKS[] = {"- ", "* ", "+ ", "| ", "\xe2\x80\xa2 "};
     for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
         if (list_begins(line, MARKS[i]))
             return strlen(MARKS[i]);
+    struct list_span item = {line.at + 1, line.end};
+    if (*line.at == '-' && list_is_defanged(item) && list_class_of(&item) >= LIST_IS_ENTRY)
+        return 1; /* -192[.]0[.]2[.]9 */
     size_t digits = 0;
     while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
         digits++;

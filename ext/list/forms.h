@@ -191,8 +191,9 @@ enum list_form list_take_entry(struct list_state *state, struct list_span *line,
 /* values.c */
 
 /* Returns the class of a field. From a field that was defanged it removes what follows the first
- * comma, bar or blank, because a person wrote that, from one without a scheme what follows a bar,
- * and from `Ip:192.0.2.9` the word for the type. */
+ * comma, bar or blank, because a person wrote that, unless the last word is the defanged name of a
+ * file. From one without a scheme it removes what follows a bar, and from `Ip:192.0.2.9` the word
+ * for the type. */
 enum list_class list_class_of(struct list_span *field);
 
 /* What the name of a column says of its fields, from the least certain on. */
@@ -214,6 +215,10 @@ struct list_meaning {
     enum list_rank column;
 };
 struct list_meaning list_meaning_of(struct list_span word);
+
+/* If a span begins with hxxps or the like and a colon, returns the length before the colon.
+ * Otherwise returns 0. */
+size_t list_mangled_scheme(struct list_span span);
 
 /* Returns true if the first word has something that keeps people from clicking on it. */
 bool list_is_defanged(struct list_span span);

@@ -26,9 +26,7 @@ static size_t list_piece(struct list_span span, bool in_path, const char **meant
     return 0;
 }
 
-/* If a span begins with hxxps or the like and a colon, returns the length before the colon.
- * Otherwise returns 0. */
-static size_t list_mangled_scheme(struct list_span span) {
+size_t list_mangled_scheme(struct list_span span) {
     struct list_span rest = span;
     if (!list_begins(span, "hxxp") && !list_begins(span, "h**p") && !list_begins(span, "fxp"))
         return 0;
@@ -156,7 +154,7 @@ static bool list_is_file_or_package(struct list_span name) {
     static const char FILES[] =
         ",7z,apk,asp,aspx,avi,bak,bat,bin,bmp,cfg,cgi,chm,class,cmd,conf,cpl,css,csv,dat,db,dex,"
         "dll,dmg,doc,docm,docx,drv,elf,eml,exe,gif,gz,hta,htm,html,hwp,ico,img,inf,ini,ipa,iso,"
-        "jar,jpeg,jpg,js,jse,json,jsp,lnk,log,mp3,mp4,msc,msg,msi,ocx,odt,pcap,pdb,pdf,php,pif,"
+        "jar,jpeg,jpg,js,jse,json,jsp,key,lnk,log,mp3,mp4,msc,msg,msi,ocx,odt,pcap,pdb,pdf,php,pif,"
         "png,ppt,pptm,pptx,ps1,psd1,psm1,rar,reg,rtf,scr,sct,svg,swf,sys,tar,tgz,tmp,txt,url,vbe,"
         "vbs,vhd,wav,wsf,xla,xlam,xll,xls,xlsb,xlsm,xlsx,xml,xps,yaml,yml,";
     const struct list_span first = {name.at, list_find(name, '.')};
@@ -220,7 +218,9 @@ static enum list_class list_judge(struct list_span *field) {
     const bool is_defanged = list_is_defanged(*field);
     if (is_defanged || !has_scheme)
         field->end = list_find(*field, '|');
-    if (is_defanged)
+    const struct list_span last = list_last(*field, ' ');
+    if (is_defanged &&
+        !(list_is_defanged(last) && list_host_class(last, false) == LIST_IS_DOUBTFUL))
         field->end =
             list_find((struct list_span){field->at, list_find_either(*field, ' ', '\t')}, ',');
     if (has_scheme)

@@ -590,6 +590,27 @@ static void refusals(void) {
             "sqlite_bloom_filter_add: the key, '', is not a URL. Leave it out");
     refused(sqlite_bloom_filter_add(url, sqlite_bloom_bytes_key("", 0), problem),
             SQLITE_BLOOM_NO_KEY, "sqlite_bloom_filter_add: the key, 0 bytes, is not a URL. ");
+#define LIST(text, p, options)                                                                     \
+    sqlite_bloom_filter_from_list(&filter, text, strlen(text), p, options, NULL, problem)
+    refused(LIST("a.example\n", 0, "bitmap"), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_from_list: layout bitmap ");
+    assert_null(filter);
+    refused(LIST("a.example\n", 0.5, "bitmap"), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_from_list: p is 0.5. Pass 0, because layout bitmap is exact");
+    refused(LIST("a.example\n", 2, NULL), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_from_list: p is 2. Pass a number between 0 and 1, ");
+    refused(LIST("hosts.txt", 0, NULL), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_from_list: 'hosts.txt' looks like the name of a file. ");
+    refused(LIST("", 0, NULL), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_from_list: no line has an entry that stops a page. ");
+    refused(LIST("a.example/b\n", 0, "key=host"), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_from_list: line 1, 'a.example/b', has a path, ");
+    assert_int_equal(LIST("a.example\nb.example/c\n", 0, NULL), SQLITE_BLOOM_OK);
+    filter_t *listed = filter;
+    checks(listed, text("http://x.A.example/d"), 1);
+    checks(listed, text("https://b.example/c"), 1);
+    checks(listed, text("https://b.example/d"), 0);
+    sqlite_bloom_filter_close(listed);
     assert_int_equal(NEW(10, 0, "bitmap"), SQLITE_BLOOM_OK);
     bitmap = filter;
     refused(sqlite_bloom_filter_add(bitmap, integer(-1), problem), SQLITE_BLOOM_NO_KEY,
