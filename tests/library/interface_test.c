@@ -100,6 +100,7 @@ static void views(void) {
         checks(view, text("a"), 1);
         checks(view, sqlite_bloom_bytes_key("a", 1), 1);
         adds(view, text("b"), SQLITE_BLOOM_REFUSED);
+        assert_int_equal(sqlite_bloom_filter_add_integer(view, 1, NULL), SQLITE_BLOOM_REFUSED);
         checks(view, text("b"), 0);
         sqlite_bloom_filter_close(view);
         free(memory);
@@ -113,7 +114,9 @@ static void views(void) {
  * in. */
 static void types_of_keys(void) {
     filter_t *filter = new_filter(100, SALT), *foreign = new_filter(100, "dcso");
+    filter_t *parquet = new_filter(100, "parquet");
     const struct sqlite_bloom_key keys[] = {text("a"), real(0.5), text("b")};
+    const struct sqlite_bloom_key zeros[] = {real(0.0), real(-0.0)};
     unsigned char found[3];
     adds(filter, real(42), 0);
     adds(filter, real(0.5), 0);
@@ -132,6 +135,10 @@ static void types_of_keys(void) {
     assert_true(sqlite_bloom_filter_check_many(foreign, keys, 3, found) == 1);
     assert_memory_equal(found, ((unsigned char[]){1, 0, 0}), 3);
     assert_true(sqlite_bloom_filter_check_many(foreign, NULL, 0, NULL) == 0);
+    checks(parquet, real(0.0), 0);
+    adds(parquet, real(-0.0), 0); /* which equals 0.0, and has other bytes */
+    assert_true(sqlite_bloom_filter_check_many(parquet, zeros, 2, found) == 2);
+    sqlite_bloom_filter_close(parquet);
     sqlite_bloom_filter_close(filter);
     sqlite_bloom_filter_close(foreign);
 }
@@ -447,7 +454,7 @@ static void exchange(void) {
 /* ---- Memory that fails ---- */
 
 /* Everything that allocates, in one go; how far it came. */
-enum { DEEDS = 8 };
+enum { DEEDS = 9 };
 
 static int all_deeds(const struct sqlite_bloom_memory *memory, int *status) {
     static const uint8_t GUAVA[] = {1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
@@ -463,9 +470,9 @@ static int all_deeds(const struct sqlite_bloom_memory *memory, int *status) {
         const void *bytes = sqlite_bloom_filter_bytes(made[1], &length);
         *status = sqlite_bloom_filter_open(&made[++deed], bytes, length, memory, problem);
     }
-    if (*status == 0) {
-        const filter_t *const parts[] = {made[0], made[2]};
-        *status = sqlite_bloom_filter_union(&made[++deed], parts, 2, memory, problem);
+    for (size_t count = 2; count <= 3 && *status == 0; count++) {
+        const filter_t *const parts[] = {made[0], made[2], made[1]};
+        *status = sqlite_bloom_filter_union(&made[++deed], parts, count, memory, problem);
     }
     if (*status == 0)
         *status = sqlite_bloom_filter_import(&made[++deed], GUAVA, sizeof GUAVA, "guava", memory,
