@@ -164,6 +164,8 @@ TEST_SUITES = \
 SMALL_SANITIZED_SUITES = \
     $(call limited_suites,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS))
 LONG_SUITES = \
+    'tables and values of real sizes=$(PYTHON) tests/tables/sizes_test.py' \
+    'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \
     'scripts under sanitizers=[$(SANITIZED)/$(LIBRARY)] $(UNDER_SANITIZERS) \
         $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED)/$(LIBRARY) tests/sql' \
     $(call limited_suites,odd,odd,$(SANITIZED),$(UNDER_SANITIZERS)) \
@@ -196,9 +198,7 @@ LONG_SUITES = \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'visits of real browsers=$(PYTHON) tests/documentation/visits_test.py Browsers' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
-    'tables and values of real sizes=$(PYTHON) tests/tables/sizes_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
-    'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \
     'options of SQLite=$(PYTHON) tests/hosts/platforms_test.py Options'
 
 # What goes through every case: make check runs it, CI does not.

@@ -5,6 +5,7 @@ apsw.
 """
 
 import fcntl
+import functools
 import pathlib
 import sys
 
@@ -59,10 +60,14 @@ def scripts(library, program=None, left_out=(), only=None):
     return run_in(program, RUNNER, "--load", library, *chosen).splitlines()[-1]
 
 
+@functools.cache
+def fingerprint(library, program):
+    return run_in(program, HERE / "fingerprint.py", library).splitlines()
+
+
 def assert_same_fingerprint(test, library, program):
     """That a machine makes the bytes that this one makes."""
-    here, there = (run_in(run_by, HERE / "fingerprint.py", loaded).splitlines()
-                   for loaded, run_by in ((TOP / "bloom.so", None), (library, program)))
+    here, there = fingerprint(TOP / "bloom.so", None), fingerprint(library, program)
     test.assertGreater(len(here), 3000)
     for ours, theirs in zip(here, there):  # of two long lists a difference takes long
         test.assertEqual(theirs, ours)
