@@ -728,7 +728,7 @@ class Columns(Program):
             timer.join()
 
     def test_no_memory_is_a_memory_error(self):
-        filter = Filter(bytes(Filter(2**25)))
+        filter = Filter(bytes(Filter(2**26)))  # more than the 64 MB that a thread's arena may have
         limit = resource.getrlimit(resource.RLIMIT_AS)
         gc.collect()  # what other tests left would be freed below the limit
         pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
