@@ -188,8 +188,8 @@ static struct list_span list_without_label(struct list_span word) {
 }
 
 /* Returns the first defanged URL of a line, or else the first defanged host, without the signs
- * around it. A person defangs nothing else but names of files. If there is none, the result is
- * empty. */
+ * around it. Names of files are defanged, too. The result is empty if the line has no URL or host.
+ */
 static struct list_span list_find_defanged(struct list_span line) {
     static const char AROUND[] = "`'\"(),;:<>*|-.";
     const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");

@@ -24,7 +24,7 @@ static enum list_form list_remark(struct list_state *state, struct list_span *li
 
 /* Returns the length of the mark that a document puts before an item, with the blank after it: a
  * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
- * needs no blank. Returns 0 if there is none. */
+ * needs no blank. Returns 0 for a line without a mark. */
 static size_t list_mark(struct list_span line) {
     static const char *const MARKS[] = {"- ", "* ", "+ ", "| ", "\xe2\x80\xa2 "};
     for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)

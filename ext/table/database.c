@@ -325,9 +325,9 @@ int bloom_database_close_row(sqlite3_blob **handle, int code) {
     return code;
 }
 
-/* A host that finalizes all statements amid a query also ends that of a handle, which has no SQL.
- * Then nobody can close the handle any more. SQLite frees it with the lookaside of the connection,
- * or, without one, not at all. */
+/* A handle has a statement of its own, without SQL. If a host finalizes all statements amid a
+ * query, nobody can close the handle any more. SQLite frees it with the lookaside of the
+ * connection, or, without one, not at all. */
 void bloom_database_close_reader(struct bloom_database *database, sqlite3_blob **handle) {
     sqlite3_stmt *statement = NULL;
     if (*handle == NULL)

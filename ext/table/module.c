@@ -240,8 +240,8 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     return bloom_span_rename(table->span, name);
 }
 
-/* Begins an operation of a query. When the table that it has read is gone or is another one now, it
- * ends as that of an ordinary table does. */
+/* Begins an operation of a query. When the table that it has read is gone or is another one now,
+ * the query ends, as one of an ordinary table does. */
 static int begin_cursor_operation(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
     const int code = begin_operation(table, false);
@@ -632,7 +632,7 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     if (bloom_span_is_making(table->span))
         code = bloom_database_insert_nothing(database_of(table));
     /* SQLite goes on with a statement in which a function has rolled back. If that has undone the
-     * table, there is none of that name, or another one, which has a new object. */
+     * table, no table has that name, or another one has it, for which SQLite has a new object. */
     if (table->span->writing.transaction == BLOOM_OUTSIDE || code == SQLITE_ERROR ||
         owner->tables_opened != opened) {
         sqlite3_free(bloom_database_message(database_of(table)));

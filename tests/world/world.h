@@ -140,7 +140,7 @@ struct run {
     bool has_swapped;
     bool has_merged; /* which counts keys by an estimate */
     bool is_over;    /* a lock has kept out one of the two tables */
-    char *violation; /* NULL as long as there is none */
+    char *violation; /* what was found first, or NULL */
 };
 extern struct run run;
 
