@@ -53,8 +53,8 @@ bool bloom_configuration_read(struct bloom_configuration *configuration,
                               const uint8_t row[BLOOM_CONFIGURATION_BYTES],
                               char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Returns true if both may be row 0 of one table, because row is what rotations make of the row that
- * is known. Without generations nothing may differ. */
+/* Returns true if both may be row 0 of one table, because row is what rotations make of the known
+ * one. Without generations nothing may differ. */
 bool bloom_configuration_same(const uint8_t row[BLOOM_CONFIGURATION_BYTES],
                               const uint8_t known[BLOOM_CONFIGURATION_BYTES]);
 

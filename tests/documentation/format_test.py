@@ -341,8 +341,8 @@ class LaterReleases(WithExtension):
             good, = self.database.execute("SELECT data FROM seen_data WHERE id = 0").fetchone()
             version = good[:4] + b"\2" + good[5:]
             later = [version[:5], version[:71], version, version + bytes(99)]
-            for at, value in ((5, 99), (6, 99), (7, 99), (8, 99), (9, 99), (11, 1), (52, 1), (60, 2),
-                              (61, 1), (61 if good[10] > 1 else 48, 1)):
+            for at, value in ((5, 99), (6, 99), (7, 99), (8, 99), (9, 99), (11, 1), (52, 1),
+                              (60, 2), (61, 1), (61 if good[10] > 1 else 48, 1)):
                 row = good[:at] + bytes([value]) + good[at + 1:64]
                 later.append(row + struct.pack("<Q", murmur3(row)[0]))
             for row in later:
