@@ -1,5 +1,5 @@
 /* Parts of a line that several forms have: remarks, networks of addresses, fields. */
-#include "list/forms.h"
+#include "list/list.h"
 
 #include <string.h>
 
