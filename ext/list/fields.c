@@ -79,21 +79,26 @@ unsigned list_choose(struct list_row *row) {
     return LIST_FIELDS;
 }
 
+/* If all of several words are entries, leaves them in the state and returns true. */
+static bool list_take_names(struct bloom_list *list, struct list_span words, enum list_form form) {
+    bool are_entries = list_has(words, ' ');
+    for (struct list_span rest = words; are_entries && rest.at < rest.end;) {
+        struct list_span word = list_next_name(&rest, form);
+        are_entries = list_class_of(list, &word) >= LIST_IS_ENTRY;
+    }
+    if (are_entries) {
+        list->state.names = words;
+        list->state.form = form;
+    }
+    return are_entries;
+}
+
 enum list_form list_take_entry(struct bloom_list *list, struct list_span *line,
                                const struct list_row *row, unsigned i, enum list_form form) {
-    struct list_span names = row->cells[i];
     *line = row->fields[i];
     if (row->classes[i] == LIST_IS_RANGE)
         return LIST_RANGE;
-    bool are_entries = list_has(names, ' ');
-    while (are_entries && names.at < names.end) {
-        struct list_span piece = list_next_name(&names, form);
-        are_entries = list_class_of(list, &piece) >= LIST_IS_ENTRY;
-    }
-    if (are_entries) {
-        list->state.names = row->cells[i];
-        list->state.form = form;
-    }
+    list_take_names(list, row->cells[i], form);
     return form;
 }
 
@@ -182,35 +187,41 @@ static bool list_is_row(const struct bloom_list *list, struct list_span line, co
            (!is_odd || (!has_slash && !is_bar) || list_is_simple(field));
 }
 
-/* Returns a word without the label in front of a defanged URL: C2:hxxp://h, link=hxxps://h. */
-static struct list_span list_without_label(struct list_span word) {
-    const struct list_span label = {word.at, list_find_any(word, ":=./")};
-    const struct list_span rest = {label.end + (label.end < word.end), word.end};
-    return list_mangled_scheme(rest) > 0 ? rest : word;
+/* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h. */
+static struct list_span list_after_label(struct list_span word) {
+    const struct list_span rest = {list_find_any(word, ":=./[") + 1, word.end};
+    return rest.at < rest.end && strchr(":=", rest.at[-1]) != NULL ? rest : word;
 }
 
-/* Returns the first defanged URL of a line, or else the first defanged host, without the signs
- * around it. Names of files are defanged, too. The result is empty if the line has no URL or host.
- */
+/* Returns the entry of a line of words: its first defanged URL, or else its first defanged name, or
+ * else its first defanged address, because hosts that nobody means may have that address, too. Signs
+ * around it and a label such as `C2:` are not a part of it. Names of files are defanged, too. What
+ * looks like a mail address may be a host behind another one, good[.]example@evil[.]example, and
+ * no host after it counts. The result is empty if there is no entry. */
 static struct list_span list_find_defanged(struct bloom_list *list, struct list_span line) {
-    static const char AROUND[] = "`'\"(),;:<>*|-.";
+    static const char AROUND[] = "`'\"(),;:<>*|-.+";
     const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");
-    struct list_span found = {line.end, line.end};
-    while (may_be && line.at < line.end) {
+    struct list_span name = {line.end, line.end}, address = name;
+    for (bool has_mail = false; may_be && line.at < line.end;) {
         struct list_span word = list_word(&line);
         while (word.at < word.end && memchr(AROUND, *word.at, strlen(AROUND)) != NULL)
             word.at++;
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
-        word = list_without_label(word);
-        const enum list_class class =
-            list_is_defanged(word) ? list_class_of(list, &word) : LIST_IS_WORD;
+        if (!list_is_defanged(word) && list_mangled_scheme(list_after_label(word)) == 0)
+            continue;
+        struct list_span rest = list_after_label(word);
+        enum list_class class = list_class_of(list, &word);
+        if (class < LIST_IS_RANGE && (class = list_class_of(list, &rest)) >= LIST_IS_RANGE)
+            word = rest;
         if (class == LIST_IS_URL)
             return word;
-        if (class >= LIST_IS_ENTRY && found.at == found.end)
-            found = word;
+        struct list_span *first = list->url.address ? &address : &name;
+        has_mail |= list_has(word, '@');
+        if (class >= LIST_IS_ENTRY && !has_mail && first->at == first->end)
+            *first = word;
     }
-    return found;
+    return name.at < name.end ? name : address;
 }
 
 enum list_form list_fields(struct bloom_list *list, struct list_span *line) {
@@ -220,9 +231,10 @@ enum list_form list_fields(struct bloom_list *list, struct list_span *line) {
         return list_read_row(list, line, list_separator(*line));
     struct list_span first = {line->at, list_find_either(*line, ',', ';')};
     const uint8_t *end = first.end = list_find(first, '|');
+    first = list_unquoted(first);
     if (*line->at == '/')
         return LIST_OTHER;
-    if (list_has(*line, '|') && list_contains(*line, " | "))
+    if (list_has(*line, '|') && list_contains(*line, " |") && !list_contains(*line, "||"))
         return list_read_row(list, line, '|');
     if (end == line->end)
         return LIST_OTHER;
@@ -241,15 +253,14 @@ enum list_form list_fields(struct bloom_list *list, struct list_span *line) {
  * among words has nothing but numbers and signs before it, because other lines are prose. In a list
  * whose author defangs addresses, those that are not defanged are its sources. */
 enum list_form list_words(struct bloom_list *list, struct list_span *line) {
-    struct list_span rest = *line;
-    const bool has_label = list_without_label(*line).at > line->at;
-    if (!list_has(*line, ' ')) {
-        *line = list_without_label(*line);
-        return has_label ? LIST_FIELD : LIST_OTHER;
-    }
     const struct list_span defanged = list_find_defanged(list, *line);
+    const bool has_blank = list_has(*line, ' ');
+    struct list_span rest = *line;
+    if (!has_blank && (defanged.at == defanged.end || list_length(defanged) == list_length(*line)))
+        return LIST_OTHER;
     if (defanged.at < defanged.end) {
-        *line = defanged;
+        if (!list_take_names(list, *line, LIST_FIELD))
+            *line = defanged;
         return LIST_FIELD;
     }
     if (list_has_scheme(*line))

@@ -26,11 +26,13 @@ static enum list_form list_remark(struct bloom_list *list, struct list_span *lin
  * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
  * needs no blank. Returns 0 for a line without a mark. */
 static size_t list_mark(struct bloom_list *list, struct list_span line) {
-    static const char *const MARKS[] = {"- ", "* ", "+ ", "| ", "\xe2\x80\xa2 "};
+    static const char *const MARKS[] = {"- ", "* ", "+ ", "\xe2\x80\xa2 "};
     for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
         if (list_begins(line, MARKS[i]))
             return strlen(MARKS[i]);
     struct list_span item = {line.at + 1, line.end};
+    if (*line.at == '|')
+        return !list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item));
     if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
         return 1; /* -192[.]0[.]2[.]9 */
     size_t digits = 0;
@@ -49,17 +51,20 @@ static enum list_form list_marks(struct bloom_list *list, struct list_span *line
     *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
     if (line->at == line->end)
         return LIST_NOTHING;
-    const size_t mark = list_mark(list, *line);
-    struct list_span item = list_trim((struct list_span){line->at + mark, line->end});
-    if (*line->at == '|' && mark > 0)
+    const bool has_bar = *line->at == '|';
+    struct list_span item = *line;
+    size_t mark = 0, more;
+    while (item.at < item.end && (more = list_mark(list, item)) > 0) {
+        item = list_trim((struct list_span){item.at + more, item.end});
+        mark += more;
+    }
+    if (has_bar && mark > 0)
         item.end -= list_ends(item, "|");
     else if (mark > 0)
         item = list_without_remark(item);
     if (mark > 0 && list_has_scheme(item))
         item.end = list_find(item, ' '); /* what follows explains it */
-    item = list_trim(item);
-    if (list_length(item) > 2 && (*item.at == '`' || *item.at == '\'') && item.end[-1] == *item.at)
-        item = (struct list_span){item.at + 1, item.end - 1};
+    item = *item.at == '"' ? list_trim(item) : list_unquoted(item);
     if (item.at < item.end)
         *line = item;
     return LIST_OTHER;

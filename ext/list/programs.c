@@ -76,6 +76,8 @@ enum list_form list_zone(struct bloom_list *list, struct list_span *line) {
         return LIST_OTHER; /* early, because most lines do */
     owner = list_word(&rest);
     type = list_word(&rest);
+    if (list_is_defanged(owner)) /* a person has written it */
+        return LIST_OTHER;
     if (list_is(owner, "@"))
         return LIST_DIRECTIVE;
     while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))

@@ -187,6 +187,19 @@ static enum list_class list_entry_class(const struct bloom_list *list) {
     return is_name && list_is_file_or_package(name) ? LIST_IS_DOUBTFUL : LIST_IS_ENTRY;
 }
 
+/* Returns where a defanged entry ends: at a bracket for something that its author has left out, as
+ * in h/[a random name]. */
+static const uint8_t *list_gap(struct list_span entry) {
+    const uint8_t *closed = list_last(entry, ']').at;
+    const char *meant;
+    for (const uint8_t *at = entry.at + 2; at < entry.end; at++)
+        if (*at == '[' &&
+            ((at[-1] == '/' && at[-2] != '/') || closed <= at || closed == entry.at) &&
+            list_piece((struct list_span){at, entry.end}, false, &meant) == 0)
+            return at;
+    return entry.end;
+}
+
 static enum list_class list_judge(struct bloom_list *list, struct list_span *field) {
     struct bloom_url_plain plain;
     if (list_length(*field) == 0 || list_is_number(*field))
@@ -214,6 +227,8 @@ static enum list_class list_judge(struct bloom_list *list, struct list_span *fie
                         list_judge(list, &last) != LIST_IS_DOUBTFUL))
         field->end =
             list_find((struct list_span){field->at, list_find_either(*field, ' ', '\t')}, ',');
+    if (is_defanged)
+        field->end = list_gap(*field);
     if (has_scheme)
         return LIST_IS_URL;
     const enum list_form form = list_read(list, *field, LIST_FIELD);
