@@ -325,9 +325,9 @@ int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, c
  * address. The bytes of the filter do not depend on them. */
 void sqlite_bloom_builder_seed(struct sqlite_bloom_builder *builder, const void *seed);
 
-/* Adds a key to a builder. A distinct key takes 8 bytes of memory (16 for classic, 32 for
- * bits-and-blooms), and up to four times as much if keys repeat. Layout bitmap takes a bit for each
- * number up to the largest one. Fails with NO_MEMORY, NO_KEY and REFUSED. */
+/* Adds a key to a builder. A distinct key takes about 10 bytes of memory, and up to 17 if keys
+ * repeat; for classic twice, and for bits-and-blooms four times as much. Layout bitmap takes a bit
+ * for each number up to the largest one. Fails with NO_MEMORY, NO_KEY and REFUSED. */
 int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite_bloom_key key,
                              char *problem);
 

@@ -11,7 +11,7 @@
  *     sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);
  *
  * For a connection that is already open it calls sqlite3_bloom_init(database, NULL, NULL) instead.
- * README.md lists the functions that the connection then has.
+ * sql/REFERENCE.md of the repository lists the functions that the connection then has.
  */
 #ifndef SQLITE_BLOOM_H
 #define SQLITE_BLOOM_H

@@ -69,8 +69,8 @@ bool bloom_blocklist_is_text(const uint8_t *text, size_t length, bool may_be_add
                           bloom_quote(quoted, text, length));
     return !is_file_name(text, length) ||
            bloom_fail(problem,
-                      "%s looks like the name of a file. Give the text of that file, which "
-                      "readfile(%s) returns in the sqlite3 shell",
+                      "%s looks like the name of a file. Read the file, and give its text. In the "
+                      "sqlite3 shell readfile(%s) returns it",
                       bloom_quote(quoted, text, length), quoted);
 }
 

@@ -85,6 +85,8 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
                           "is not a filter: it has %" PRIu64 " byte%s and does not begin with "
                           "89424c4d. Import a filter of another system with bloom_import",
                           length, length == 1 ? "" : "s");
+    if (length > AT_VERSION && header[AT_VERSION] == 0)
+        return bloom_fail(problem, "is damaged: its format version is 0" RESTORE);
     if (length > AT_VERSION && header[AT_VERSION] != BLOOM_FORMAT_VERSION)
         return bloom_fail(
             problem,
@@ -112,8 +114,8 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
 /* Returns true when every byte that must be zero is zero. */
 static bool spare_is_zero(const struct bloom_shape *shape, const uint8_t *header) {
     uint64_t spare = bloom_load32(header + AT_RULE) >> 8;
-    if (shape->layout->valid == NULL)
-        spare |= shape->extra[0] | shape->extra[1];
+    for (int i = 0; i < 2; i++)
+        spare |= shape->extra[i] & ~shape->layout->extra_used[i];
     if (header[AT_LINES] > 0)
         for (size_t at = AT_SALT_END; at < BLOOM_HEADER_BYTES_MAXIMUM; at += 8)
             spare |= bloom_load64(header + at);
@@ -140,9 +142,7 @@ static void read_numbers(struct bloom_shape *shape, const uint8_t *header) {
  * when it is zero, because each filter has one form. The comparison is false for a NaN. */
 static bool is_possible(const struct bloom_shape *shape, const uint8_t *header) {
     const struct bloom_layout *layout = shape->layout;
-    return bloom_shape_hashing(shape)->number == header[AT_HASHING] &&
-           (shape->keying.rule == NULL || layout->keying) && shape->probes >= 1 &&
-           shape->probes <= layout->probes_maximum && shape->bits >= 1 &&
+    return shape->probes >= 1 && shape->probes <= layout->probes_maximum && shape->bits >= 1 &&
            shape->bits <= BLOOM_BITS_MAXIMUM && shape->bits % layout->bits_multiple == 0 &&
            bloom_shape_probes_fit(shape) && shape->capacity <= BLOOM_CAPACITY_MAXIMUM &&
            bloom_load64(header + AT_RATE) >> 63 == 0 && shape->rate < 1 &&
@@ -166,16 +166,18 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
             header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE,
             who_knows(header[AT_LAYOUT] | header[AT_HASHING]));
     read_numbers(shape, header);
-    if (header[AT_LINES] == 1 && header[AT_HASHING] != bloom_hashing_siphash.number)
-        return bloom_fail(
-            problem,
-            "has a header line that is not a salt, which release %s of this extension "
-            "does not know. Get a newer release",
-            BLOOM_RELEASE);
-    if (!bloom_key_rule_by_number(header[AT_RULE], &shape->keying.rule))
+    if (shape->keying.salted != (header[AT_HASHING] == bloom_hashing_siphash.number))
         return bloom_fail(problem,
-                          "has key rule %u, which release %s of this extension does not know. %s",
-                          header[AT_RULE], BLOOM_RELEASE, who_knows(header[AT_RULE]));
+                          "has hash %u and %u further header lines, which release %s of this "
+                          "extension does not know together. Get a newer release",
+                          header[AT_HASHING], header[AT_LINES], BLOOM_RELEASE);
+    if (!bloom_key_rule_by_number(header[AT_RULE], &shape->keying.rule) ||
+        (header[AT_RULE] != 0 && !shape->layout->keying))
+        return bloom_fail(problem,
+                          "has layout %s and key rule %u, which release %s of this extension does "
+                          "not know together. %s",
+                          shape->layout->name, header[AT_RULE], BLOOM_RELEASE,
+                          who_knows(header[AT_RULE]));
     if (!spare_is_zero(shape, header))
         return bloom_fail(
             problem,
@@ -184,11 +186,10 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
             BLOOM_RELEASE);
     if (!is_possible(shape, header))
         return bloom_fail(problem,
-                          "is invalid: layout %s has no filter with a header of hash %u, key rule "
-                          "%u, k = %" PRIu32 ", m = %" PRIu64 ", n = %" PRIu64
-                          ", p = %s. Ask its author to write it again",
-                          shape->layout->name, header[AT_HASHING], header[AT_RULE], shape->probes,
-                          shape->bits, shape->capacity, bloom_number_text(rate, shape->rate, 6));
+                          "is invalid: layout %s has no filter with k = %" PRIu32 ", m = %" PRIu64
+                          ", n = %" PRIu64 ", p = %s. Ask its author to write it again",
+                          shape->layout->name, shape->probes, shape->bits, shape->capacity,
+                          bloom_number_text(rate, shape->rate, 6));
     return bloom_payload_read(shape, bytes, length, problem);
 }
 

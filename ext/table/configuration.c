@@ -196,10 +196,9 @@ static bool in_range(const struct bloom_growth *growth) {
 enum bloom_row_0_verdict bloom_configuration_judge(const uint8_t *row, int length,
                                                    char problem[BLOOM_PROBLEM_SIZE]) {
     const bool begins = length >= ROW_VERSION_AT && memcmp(row, ROW_MAGIC, ROW_VERSION_AT) == 0;
-    const uint8_t version = begins && length > ROW_VERSION_AT ? row[ROW_VERSION_AT] : 0;
-    if (version > ROW_MAGIC[ROW_VERSION_AT]) {
-        bloom_fail(problem, "has version %u", version);
-        return BLOOM_ROW_0_NEWER;
+    if (begins && length > ROW_VERSION_AT && row[ROW_VERSION_AT] != ROW_MAGIC[ROW_VERSION_AT]) {
+        bloom_fail(problem, "has version %u", row[ROW_VERSION_AT]);
+        return row[ROW_VERSION_AT] > 0 ? BLOOM_ROW_0_NEWER : BLOOM_ROW_0_DAMAGED;
     }
     if (!begins && length >= ROW_VERSION_AT)
         bloom_fail(problem, "does not begin with 89424c54");
