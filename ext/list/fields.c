@@ -193,11 +193,11 @@ static struct list_span list_after_label(struct list_span word) {
     return rest.at < rest.end && strchr(":=", rest.at[-1]) != NULL ? rest : word;
 }
 
-/* Returns the entry of a line of words: its first defanged URL, or else its first defanged name, or
- * else its first defanged address, because hosts that nobody means may have that address, too. Signs
- * around it and a label such as `C2:` are not a part of it. Names of files are defanged, too. What
- * looks like a mail address may be a host behind another one, good[.]example@evil[.]example, and
- * no host after it counts. The result is empty if there is no entry. */
+/* Returns the entry of a line of words, without the signs around it and a label such as `C2:`. It is
+ * the first defanged URL, or else the first defanged name, or else the first defanged address,
+ * because other hosts may have that address. Names of files are defanged, too. What looks like a
+ * mail address may be a host with another one in front, good[.]example@evil[.]example, so no host
+ * after it counts. The result is empty if there is no entry. */
 static struct list_span list_find_defanged(struct bloom_list *list, struct list_span line) {
     static const char AROUND[] = "`'\"(),;:<>*|-.+";
     const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");
