@@ -356,6 +356,8 @@ class AsASet(Program):
                  build, "a\nb\n".split("\n")),
                 ("TypeError: sqlite_bloom.Filter.from_blocklist: text is None. Pass the text of the"
                  " list, or the open file", Filter.from_blocklist, None),
+                ("ValueError: sqlite_bloom.Filter.from_blocklist: fpr is 0. Pass a number between 0"
+                 " and 1", Filter.from_blocklist, "a.example", 0),
                 ("ValueError: sqlite_bloom.Filter.from_blocklist: ...", Filter.from_blocklist, ""),
                 ("TypeError: sqlite_bloom.Filter.check: column is None and cannot be iterated. Pass"
                  " an iterable of keys", check, None),
