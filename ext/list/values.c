@@ -187,7 +187,7 @@ static enum list_class list_entry_class(const struct bloom_list *list) {
     return is_name && list_is_file_or_package(name) ? LIST_IS_DOUBTFUL : LIST_IS_ENTRY;
 }
 
-/* Returns where a defanged entry ends: at something that its author has left out, as in h/<name> and
+/* Returns where a defanged entry ends: at something that its author has left out, as in h/<id> and
  * h/[a random name]. */
 static const uint8_t *list_gap(struct list_span entry) {
     const uint8_t *at = entry.at,
