@@ -282,11 +282,12 @@ static inline bool list_is_hash(struct list_span span) {
     return span.at == span.end && (length == 32 || length == 40 || length == 64 || length == 128);
 }
 
-/* Returns a word without blanks and quotation marks around it. */
+/* Returns a word without blanks and quotation marks around it, or the marks of AsciiDoc. */
 static inline struct list_span list_unquoted(struct list_span word) {
     word = list_trim(word);
-    word.at += list_begins(word, "'") || list_begins(word, "\"");
-    word.end -= list_ends(word, "'") || list_ends(word, "\"");
+    while (list_length(word) > 2 && *word.at == word.end[-1] &&
+           (*word.at == '"' || *word.at == '\'' || *word.at == '`' || *word.at == '+'))
+        word = list_trim((struct list_span){word.at + 1, word.end - 1});
     return word;
 }
 
