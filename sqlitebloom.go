@@ -15,7 +15,7 @@ package sqlitebloom
 #cgo linux LDFLAGS: -lm
 #cgo freebsd LDFLAGS: -lm
 #cgo darwin LDFLAGS: -Wl,-undefined,dynamic_lookup
-#include "sqlite-bloom.c"
+#include "sqlite-bloom.h"
 
 static int register_bloom(void) {
     return sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);

@@ -1,5 +1,4 @@
-/* Every step computes with more digits than a double has, and then rounds once. A logarithm is the
- * sum of a series in integers of 128 bits. */
+/* Every step computes with more digits than a double has, and then rounds once. */
 #include "base/rounded.h"
 
 #include "base/portable.h"
@@ -77,39 +76,42 @@ struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rou
     return bloom_rounded_wide(0, quotient, a.exponent - b.exponent - 63, more);
 }
 
-/* value = 2^-whole * f with f from 3/4 to 3/2, and ln f = 2 artanh t with t = (f - 1) / (f + 1), of
- * which at most 1/5 remains: 2 t (1 + t^2 / 3 + t^4 / 5 + ...). Near 1 value itself is f, so that
- * no digits cancel. */
+/* Returns the upper half of a product of two numbers of 128 bits, and its lower 64 bits in *low. It
+ * is too small by 2 at most. */
+static uint64_t times_128(uint64_t a, uint64_t a_low, uint64_t b, uint64_t b_low, uint64_t *low) {
+    uint64_t high = bloom_multiply_wide(a, b, low), dropped;
+    const uint64_t cross[] = {bloom_multiply_wide(a, b_low, &dropped),
+                              bloom_multiply_wide(a_low, b, &dropped)};
+    for (int i = 0; i < 2; i++) {
+        *low += cross[i];
+        high += *low < cross[i];
+    }
+    return high;
+}
+
+/* value = 2^-log * f, log being whole and f from 1 to 2. Squaring f shows one binary digit of its
+ * logarithm: 1 if the square is 2 or more, which is then halved. This goes on until -log2(value)
+ * has 127 digits. An error of a square counts half as much in each later digit, so that the sum of
+ * all errors is below 2^-123. */
 struct bloom_rounded bloom_rounded_log(struct bloom_rounded value) {
-    enum { TERMS = 15 };
-    const uint64_t one = UINT64_C(1) << 62, ln2 = UINT64_C(0xb17217f7d1cf79ac); /* times 2^64 */
-    uint64_t f = value.mantissa << (62 - (MANTISSA_BITS - 1));
-    int whole = -(value.exponent + MANTISSA_BITS - 1);
-    if (f >= one + one / 2) {
-        f /= 2;
-        whole--;
+    uint64_t f = value.mantissa << (64 - MANTISSA_BITS), f_low = 0; /* times 2^127 */
+    uint64_t log = 0, log_low = (uint64_t) - (value.exponent + MANTISSA_BITS - 1);
+    int exponent = 0;
+    for (; log >> 62 == 0; exponent--) {
+        f = times_128(f, f_low, f, f_low, &f_low);
+        log = log << 1 | log_low >> 63;
+        log_low <<= 1;
+        if (f >> 63 != 0) {
+            log -= log_low == 0;
+            log_low--;
+        } else {
+            f = f << 1 | f_low >> 63;
+            f_low <<= 1;
+        }
     }
-    uint64_t apart = f > one ? f - one : one - f;
-    uint64_t part = 0; /* |ln f| in units of 2^-(62 + shift) */
-    unsigned shift = 0;
-    if (apart > 0) {
-        bool more;
-        shift = 61 - bloom_log2_floor(apart);
-        uint64_t t = divide_wide(apart << shift, f + one, &more); /* 2^-(64 + shift) */
-        uint64_t low, square = bloom_multiply_wide(t, t, &low);
-        square = shift < 32 ? square >> (2 * shift) : 0;
-        uint64_t sum = 0; /* 2^-63 */
-        for (uint64_t i = TERMS; i-- > 0;)
-            sum = (UINT64_C(1) << 63) / (2 * i + 1) + bloom_multiply_wide(square, sum, &low);
-        part = bloom_multiply_wide(t, sum, &low);
-    }
-    if (whole == 0)
-        return bloom_rounded_wide(0, part, -62 - (int)shift, true);
-    uint64_t low, high = bloom_multiply_wide((uint64_t)whole, ln2, &low);
-    uint64_t log = shift < 2 ? part << (2 - shift) : part >> (shift - 2);
-    uint64_t sum = f > one ? low - log : low + log;
-    high = f > one ? high - (sum > low) : high + (sum < low);
-    return bloom_rounded_wide(high, sum, -64, true);
+    const uint64_t ln2 = UINT64_C(0xb17217f7d1cf79ab), ln2_low = UINT64_C(0xc9e3b39803f2f6af);
+    log = times_128(log, log_low, ln2, ln2_low, &log_low);
+    return bloom_rounded_wide(log, log_low, exponent, true);
 }
 
 uint64_t bloom_rounded_floor(struct bloom_rounded value) {

@@ -5,9 +5,9 @@
  * grows computes the rates of its layers from its own rate. Every machine must get the same
  * results, including one that keeps more digits in registers (x87), fuses multiplication with
  * addition, or has another logarithm. So these steps use integers. The logarithm is the true one,
- * rounded; the logarithms of libraries differ from it in the last bit at most. That bit decides
- * about a size only where n ln p / ln^2 2 is a whole number to within about 10^-15 of its value.
- * There the libraries themselves differ from machine to machine. */
+ * rounded to the nearest double; the logarithms of libraries differ from it in the last bit at
+ * most. That bit decides about a size only where n ln p / ln^2 2 is a whole number to within about
+ * 10^-15 of its value. There the libraries themselves differ from machine to machine. */
 #ifndef BLOOM_BASE_ROUNDED_H
 #define BLOOM_BASE_ROUNDED_H
 

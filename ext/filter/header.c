@@ -1,17 +1,5 @@
 /* The header of a filter, as FORMAT.md specifies it. Reading checks first that the bytes are
- * intact, and then that every number is possible.
- *
- *     0  4  magic 89 42 4c 4d          16  8  m
- *     4  1  version, 1                 24  8  n, 0 when made from m and k
- *     5  1  layout                     32  8  p as IEEE 754 double, 0 when made from m and k
- *     6  1  hashing                    40 16  the layout's own, or zeros
- *     7  1  further header lines       56  8  checksum
- *     8  4  k
- *    12  1  key rule                   64 16  with one further line: the salt
- *    13  3  zeros                      80 48  zeros
- *
- * The checksum is the first word of the MurmurHash3 of all other bytes of the header. The payload
- * of ceil(m / 8) bytes follows the header. Its bits after m are zero. */
+ * intact, and then that every number is possible. */
 #include "filter/header.h"
 
 #include "base/portable.h"
@@ -29,9 +17,9 @@ enum {
     AT_CAPACITY = 24,
     AT_RATE = 32,
     AT_EXTRA = 40,
-    AT_CHECKSUM = 56,
-    AT_SALT = 64,
-    AT_SALT_END = 80,
+    AT_CHECKSUM = 56,     /* the first word of the MurmurHash3 of all other bytes */
+    AT_SALT = 64,         /* with one further line */
+    AT_SALT_END = 80,     /* and zeros */
     PRIVATE_NUMBERS = 128 /* of layouts, hashings and key rules: from this on */
 };
 
@@ -85,12 +73,14 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
                           "is not a filter: it has %" PRIu64 " byte%s and does not begin with "
                           "89424c4d. Import a filter of another system with bloom_import",
                           length, length == 1 ? "" : "s");
+    if (length > AT_VERSION && header[AT_VERSION] == 0)
+        return bloom_fail(problem, "is damaged: its format version is 0" RESTORE);
     if (length > AT_VERSION && header[AT_VERSION] != BLOOM_FORMAT_VERSION)
         return bloom_fail(
             problem,
-            "has format version %u, but release %s of this extension reads version %d. "
-            "Get a release that reads version %u",
-            header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION, header[AT_VERSION]);
+            "has format version %u, but release %s of this extension reads version %d. Get a newer "
+            "release",
+            header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION);
     const int lines = length > AT_LINES ? header[AT_LINES] : 0;
     if (lines > 1)
         return bloom_fail(
@@ -112,8 +102,8 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
 /* Returns true when every byte that must be zero is zero. */
 static bool spare_is_zero(const struct bloom_shape *shape, const uint8_t *header) {
     uint64_t spare = bloom_load32(header + AT_RULE) >> 8;
-    if (shape->layout->valid == NULL)
-        spare |= shape->extra[0] | shape->extra[1];
+    for (int i = 0; i < 2; i++)
+        spare |= shape->extra[i] & ~shape->layout->extra_used[i];
     if (header[AT_LINES] > 0)
         for (size_t at = AT_SALT_END; at < BLOOM_HEADER_BYTES_MAXIMUM; at += 8)
             spare |= bloom_load64(header + at);
@@ -140,9 +130,7 @@ static void read_numbers(struct bloom_shape *shape, const uint8_t *header) {
  * when it is zero, because each filter has one form. The comparison is false for a NaN. */
 static bool is_possible(const struct bloom_shape *shape, const uint8_t *header) {
     const struct bloom_layout *layout = shape->layout;
-    return bloom_shape_hashing(shape)->number == header[AT_HASHING] &&
-           (shape->keying.rule == NULL || layout->keying) && shape->probes >= 1 &&
-           shape->probes <= layout->probes_maximum && shape->bits >= 1 &&
+    return shape->probes >= 1 && shape->probes <= layout->probes_maximum && shape->bits >= 1 &&
            shape->bits <= BLOOM_BITS_MAXIMUM && shape->bits % layout->bits_multiple == 0 &&
            bloom_shape_probes_fit(shape) && shape->capacity <= BLOOM_CAPACITY_MAXIMUM &&
            bloom_load64(header + AT_RATE) >> 63 == 0 && shape->rate < 1 &&
@@ -166,16 +154,18 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
             header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE,
             who_knows(header[AT_LAYOUT] | header[AT_HASHING]));
     read_numbers(shape, header);
-    if (header[AT_LINES] == 1 && header[AT_HASHING] != bloom_hashing_siphash.number)
-        return bloom_fail(
-            problem,
-            "has a header line that is not a salt, which release %s of this extension "
-            "does not know. Get a newer release",
-            BLOOM_RELEASE);
-    if (!bloom_key_rule_by_number(header[AT_RULE], &shape->keying.rule))
+    if (shape->keying.salted != (header[AT_HASHING] == bloom_hashing_siphash.number))
         return bloom_fail(problem,
-                          "has key rule %u, which release %s of this extension does not know. %s",
-                          header[AT_RULE], BLOOM_RELEASE, who_knows(header[AT_RULE]));
+                          "has hash %u and %u further header lines, which release %s of this "
+                          "extension does not know together. Get a newer release",
+                          header[AT_HASHING], header[AT_LINES], BLOOM_RELEASE);
+    if (!bloom_key_rule_by_number(header[AT_RULE], &shape->keying.rule) ||
+        (header[AT_RULE] != 0 && !shape->layout->keying))
+        return bloom_fail(problem,
+                          "has layout %s and key rule %u, which release %s of this extension does "
+                          "not know together. %s",
+                          shape->layout->name, header[AT_RULE], BLOOM_RELEASE,
+                          who_knows(header[AT_RULE]));
     if (!spare_is_zero(shape, header))
         return bloom_fail(
             problem,
@@ -184,11 +174,10 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
             BLOOM_RELEASE);
     if (!is_possible(shape, header))
         return bloom_fail(problem,
-                          "is invalid: layout %s has no filter with a header of hash %u, key rule "
-                          "%u, k = %" PRIu32 ", m = %" PRIu64 ", n = %" PRIu64
-                          ", p = %s. Ask its author to write it again",
-                          shape->layout->name, header[AT_HASHING], header[AT_RULE], shape->probes,
-                          shape->bits, shape->capacity, bloom_number_text(rate, shape->rate, 6));
+                          "is invalid: layout %s has no filter with k = %" PRIu32 ", m = %" PRIu64
+                          ", n = %" PRIu64 ", p = %s. Ask its author to write it again",
+                          shape->layout->name, shape->probes, shape->bits, shape->capacity,
+                          bloom_number_text(rate, shape->rate, 6));
     return bloom_payload_read(shape, bytes, length, problem);
 }
 

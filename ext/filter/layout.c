@@ -39,13 +39,17 @@ bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_proble
     if (capacity > BLOOM_CAPACITY_MAXIMUM)
         return bloom_fail(problem, "n is %" PRIu64 ". Pass at most %" PRIu64, capacity,
                           BLOOM_CAPACITY_MAXIMUM);
-    if (shape->layout->exact) {
+    char number[BLOOM_NUMBER_SIZE], least[BLOOM_NUMBER_SIZE];
+    if (shape->layout->exact)
         shape->rate = 0;
-    } else if (!(shape->rate > 0 && shape->rate < 1)) {
-        char number[BLOOM_NUMBER_SIZE];
+    else if (!(shape->rate > 0 && shape->rate < 1))
         return bloom_fail(problem, "p is %s. Pass a number between 0 and 1",
                           bloom_number_text(number, shape->rate, 6));
-    }
+    else if (shape->rate < shape->layout->rate_minimum)
+        return bloom_fail(problem,
+                          "a rate of %s is less than layout %s can keep. Ask for %s or more",
+                          bloom_number_text(number, shape->rate, 6), shape->layout->name,
+                          bloom_number_text(least, shape->layout->rate_minimum, 3));
     shape->capacity = capacity;
     return shape->layout->size(shape, problem);
 }

@@ -37,8 +37,7 @@ struct bloom_shape {
     uint64_t bits;     /* of the payload, m; at least 1, at most BLOOM_BITS_MAXIMUM */
     uint64_t capacity; /* keys it was made for, n; 0 when made from m and k */
     double rate;       /* false-positive rate it was made for, p; 0 when made from m and k */
-    uint64_t
-        extra[2]; /* header bytes 40 to 55: the layout's own, zero where it has no use for them */
+    uint64_t extra[2]; /* header bytes 40 to 55: the layout's own */
     struct bloom_keying keying; /* zeros, unless the layout offers more */
 };
 
@@ -112,6 +111,8 @@ struct bloom_layout {
     unsigned hash_words; /* the number of words that decide about a key: its first ones */
     uint32_t probes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
+    double rate_minimum;     /* of filters that are sized; 0: size judges p */
+    uint64_t extra_used[2];  /* the bits of extra that mean something; the others are zero */
     bool keying;             /* key rules and salts may be chosen */
     bool exact; /* a set of whole numbers without false positives: p is 0, sets of all sizes merge,
                    * and one that is built grows up to its largest number */
@@ -126,7 +127,7 @@ struct bloom_layout {
     bool (*size)(struct bloom_shape *shape, bloom_problem problem);
 
     /* Judges a header whose probes, bits, n and p are each in range: its extra, and what depends on
-     * several of these. NULL: extra is zero. */
+     * several of these. NULL: all such headers are possible. */
     bool (*valid)(const struct bloom_shape *shape);
 
     /* Returns true when a key is probably in. */

@@ -163,8 +163,7 @@ static bool parquet_size(struct bloom_shape *shape, bloom_problem problem) {
 }
 
 static bool parquet_valid(const struct bloom_shape *shape) {
-    return shape->probes == PARQUET_WORDS && shape->bits <= PARQUET_BITS_MAXIMUM &&
-           (shape->extra[0] | shape->extra[1]) == 0;
+    return shape->probes == PARQUET_WORDS && shape->bits <= PARQUET_BITS_MAXIMUM;
 }
 
 /* With half as many blocks a key is in block floor(block / 2), with the same bits. */
@@ -294,8 +293,9 @@ static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
     {                                                                                              \
         .name = layout_name, .hashing = &value_hashing, .number = PARQUET_NUMBER, .hash_words = 1, \
         .probes_maximum = PARQUET_WORDS, .bits_multiple = PARQUET_BLOCK_BITS,                      \
-        .size = parquet_size, .valid = parquet_valid, .add = parquet_add, .check = parquet_check,  \
-        .check_many = parquet_check_many, .unite = bloom_bitset_union,                             \
+        .rate_minimum = 1e-130, /* below, 1 - p^(1/8) may be 1 as a double */                      \
+            .size = parquet_size, .valid = parquet_valid, .add = parquet_add,                      \
+        .check = parquet_check, .check_many = parquet_check_many, .unite = bloom_bitset_union,     \
         .intersect = bloom_bitset_intersect, .halve = parquet_halve, .estimate = parquet_estimate, \
     }
 

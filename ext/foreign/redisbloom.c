@@ -113,14 +113,7 @@ static uint64_t redisbloom_probes(struct bloom_rounded bits_per_key) {
 /* As BF.RESERVE key p n. A link has at least 1.4 bits per key, since its rate is below 1/2, and all
  * take less than 2^52. */
 static bool redisbloom_size(struct bloom_shape *shape, bloom_problem problem) {
-    if (shape->rate < REDISBLOOM_RATE_MINIMUM) {
-        char number[BLOOM_NUMBER_SIZE];
-        return bloom_fail(
-            problem,
-            "p = %s is less than layout redisbloom can keep: 1e-300. Ask for layout blocked "
-            "and a larger p",
-            bloom_number_text(number, shape->rate, 6));
-    }
+    (void)problem;
     shape->extra[0] = REDISBLOOM_GROWTH;
     struct bloom_rounded bits_per_key = redisbloom_bits_per_key(shape);
     shape->extra[1] = bloom_bits_of_double(bloom_rounded_as_double(bits_per_key));
@@ -145,11 +138,6 @@ static bool redisbloom_is_of_redis(const struct bloom_shape *shape) {
            redisbloom_probes(bloom_rounded_double(stored)) == shape->probes;
 }
 
-/* There are no further options. */
-static bool redisbloom_valid(const struct bloom_shape *shape) {
-    return shape->extra[0] >> 33 == 0;
-}
-
 static inline uint64_t redisbloom_step(struct bloom_walk *walk) {
     const uint64_t at = walk->at;
     walk->at += walk->step;
@@ -165,8 +153,9 @@ const struct bloom_layout bloom_layout_redisbloom = {
     .hash_words = 2,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
     .bits_multiple = BLOOM_WORD_BITS,
+    .rate_minimum = REDISBLOOM_RATE_MINIMUM,
+    .extra_used = {UINT32_MAX | REDISBLOOM_NONSCALING, UINT64_MAX},
     .size = redisbloom_size,
-    .valid = redisbloom_valid,
     BLOOM_WALK_LAYOUT(redisbloom),
 };
 

@@ -100,13 +100,8 @@ static const struct bloom_hashing HASHING_SPARK = {
 
 enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8 };
 
-static bool spark1_valid(const struct bloom_shape *shape) {
-    return shape->bits <= BLOOM_FOREIGN_JAVA_BITS && (shape->extra[0] | shape->extra[1]) == 0;
-}
-
-static bool spark2_valid(const struct bloom_shape *shape) {
-    return shape->bits <= BLOOM_FOREIGN_JAVA_BITS && shape->extra[0] <= UINT32_MAX &&
-           shape->extra[1] == 0;
+static bool spark_valid(const struct bloom_shape *shape) {
+    return shape->bits <= BLOOM_FOREIGN_JAVA_BITS;
 }
 
 /* The low 32 bits as a signed number, in two's complement of 64 bits. */
@@ -127,15 +122,17 @@ static inline uint64_t spark2_step(struct bloom_walk *walk) {
 BLOOM_WALK_MEMBERS(spark1, 1, bloom_walk32_begin, bloom_walk32_step);
 BLOOM_WALK_MEMBERS(spark2, 1, spark2_begin, spark2_step);
 
-#define SPARK_LAYOUT(layout_name, layout_number, members)                                          \
+#define SPARK_LAYOUT(layout_name, layout_number, seed, members)                                    \
     {                                                                                              \
         .name = layout_name, .hashing = &HASHING_SPARK, .number = layout_number, .hash_words = 1,  \
         .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM, .bits_multiple = BLOOM_WORD_BITS,          \
-        .size = bloom_foreign_size_as_guava, .valid = members##_valid, BLOOM_WALK_LAYOUT(members)  \
+        .extra_used = {seed}, .size = bloom_foreign_size_as_guava, .valid = spark_valid,           \
+        BLOOM_WALK_LAYOUT(members)                                                                 \
     }
 
-const struct bloom_layout bloom_layout_spark1 = SPARK_LAYOUT("spark1", SPARK1_NUMBER, spark1);
-const struct bloom_layout bloom_layout_spark2 = SPARK_LAYOUT("spark2", SPARK2_NUMBER, spark2);
+const struct bloom_layout bloom_layout_spark1 = SPARK_LAYOUT("spark1", SPARK1_NUMBER, 0, spark1);
+const struct bloom_layout bloom_layout_spark2 =
+    SPARK_LAYOUT("spark2", SPARK2_NUMBER, UINT32_MAX, spark2);
 
 /* The last four bytes of a header are the number of words. */
 enum { SPARK_AT_PROBES = 4, SPARK_AT_SEED = 8, SPARK1_HEADER_BYTES = 12, SPARK2_HEADER_BYTES = 16 };

@@ -148,8 +148,7 @@ enum {
     ROW_SALT_AT = 32,
     ROW_NEWEST_AT = 48,
     ROW_PERIOD_AT = 52,
-    ROW_HAS_PERIOD_AT = 60,
-    ROW_END_AT = 61, /* zeros follow */
+    ROW_HAS_PERIOD_AT = 60, /* zeros follow */
     ROW_CHECKSUM_AT = 64
 };
 
@@ -196,10 +195,9 @@ static bool in_range(const struct bloom_growth *growth) {
 enum bloom_row_0_verdict bloom_configuration_judge(const uint8_t *row, int length,
                                                    char problem[BLOOM_PROBLEM_SIZE]) {
     const bool begins = length >= ROW_VERSION_AT && memcmp(row, ROW_MAGIC, ROW_VERSION_AT) == 0;
-    const uint8_t version = begins && length > ROW_VERSION_AT ? row[ROW_VERSION_AT] : 0;
-    if (version > ROW_MAGIC[ROW_VERSION_AT]) {
-        bloom_fail(problem, "has version %u", version);
-        return BLOOM_ROW_0_NEWER;
+    if (begins && length > ROW_VERSION_AT && row[ROW_VERSION_AT] != ROW_MAGIC[ROW_VERSION_AT]) {
+        bloom_fail(problem, "has version %u", row[ROW_VERSION_AT]);
+        return row[ROW_VERSION_AT] > 0 ? BLOOM_ROW_0_NEWER : BLOOM_ROW_0_DAMAGED;
     }
     if (!begins && length >= ROW_VERSION_AT)
         bloom_fail(problem, "does not begin with 89424c54");
@@ -235,20 +233,19 @@ bool bloom_configuration_read(struct bloom_configuration *configuration,
         return bloom_fail(problem, "has numbers that this release does not know");
     configuration->key_shape =
         (struct bloom_shape){.layout = growth->layout, .keying = growth->keying};
-    /* What was not read must be zero, and without generations, so must the rotation. */
-    bloom_configuration_write(configuration, again);
-    if (growth->generations > 1) {
-        const struct bloom_rotation rotation = bloom_rotation_load(row);
-        bloom_rotation_store(&rotation, again);
-    }
-    return memcmp(row, again, sizeof again) == 0 ||
+    bloom_configuration_write(configuration, again); /* with zeros for what was not read */
+    return bloom_configuration_same(row, again) ||
            bloom_fail(problem, "has numbers where this release knows only zeros");
 }
 
-bool bloom_configuration_same(const uint8_t one[BLOOM_CONFIGURATION_BYTES],
-                              const uint8_t other[BLOOM_CONFIGURATION_BYTES]) {
-    return memcmp(one, other, ROW_NEWEST_AT) == 0 &&
-           memcmp(one + ROW_END_AT, other + ROW_END_AT, ROW_CHECKSUM_AT - ROW_END_AT) == 0;
+bool bloom_configuration_same(const uint8_t row[BLOOM_CONFIGURATION_BYTES],
+                              const uint8_t known[BLOOM_CONFIGURATION_BYTES]) {
+    uint8_t rotated[BLOOM_CONFIGURATION_BYTES];
+    const struct bloom_rotation rotation = bloom_rotation_load(row);
+    memcpy(rotated, known, sizeof rotated);
+    if (memcmp(row, known, sizeof rotated) != 0 && row[ROW_GENERATIONS_AT] > 1)
+        bloom_rotation_store(&rotation, rotated);
+    return memcmp(row, rotated, sizeof rotated) == 0;
 }
 
 struct bloom_rotation bloom_rotation_load(const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {

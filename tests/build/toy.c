@@ -22,7 +22,7 @@ static bool toy_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]
 }
 
 static bool toy_valid(const struct bloom_shape *shape) {
-    return shape->extra[0] == 5 && shape->extra[1] == 0;
+    return shape->extra[0] == 5;
 }
 
 static bool toy_check(const struct bloom_shape *shape, const uint8_t *payload,
@@ -48,6 +48,7 @@ const struct bloom_layout bloom_layout_toy = {.name = "toy",
                                               .hash_words = 1,
                                               .probes_maximum = 1,
                                               .bits_multiple = 64,
+                                              .extra_used = {7},
                                               .advice = "Make another toy",
                                               .size = toy_size,
                                               .valid = toy_valid,

@@ -9,9 +9,10 @@ import struct
 from fractions import Fraction
 
 WORD, HALF = 2**64 - 1, 2**32 - 1
-# The table of sizes, to which FORMAT.md refers.
-SIZES = [tuple(map(int, row)) for row in re.findall(r"\{(\d+), (\d+), (\d+)\}", (
-    pathlib.Path(__file__).parents[2] / "ext/filter/layouts/blocked_sizes.h").read_text("ascii"))]
+# The rows of the table of sizes in FORMAT.md: k, and the bits per key at both ends.
+SIZES = [(int(k), *ends) for k, line in re.findall(r"^(\d+): ((?:\d+\s+)+)", (
+    pathlib.Path(__file__).parents[2] / "ext/FORMAT.md").read_text("utf-8"), re.MULTILINE)
+         for ends in zip(map(int, line.split()), map(int, line.split()[1:]))]
 
 
 class Refused(Exception):
@@ -315,7 +316,7 @@ LAYOUTS = {
     (3, 1): ("classic32", 255, 2**52, 64, classic32_bits),
     (4, 1): ("counting", 21, 2**52, 2048, lambda h, m, k: blocked_bits(h, m // 4, k)),
     (5, 1): ("fuse", 3, 2**52, 1, None),
-    (6, 2): ("bitmap", 1, 2**52, 1, bitmap_bits),
+    (6, 2): ("bitmap", 1, 2**40, 1, bitmap_bits),
     (7, 4): ("spark1", FOREIGN, 2**37 - 64, 64, spark1_bits),
     (8, 4): ("spark2", FOREIGN, 2**37 - 64, 64, spark2_bits),
     (9, 5): ("dcso", FOREIGN, 2**52, 1, dcso_bits),
@@ -352,9 +353,9 @@ class Filter:
             if not holds:
                 raise Refused(rule)
 
-        need(2, data[:4] != b"\x89BLM" or data[4:5] in (b"", b"\1"))
-        need(1, len(data) >= 64 and data[:4] == b"\x89BLM")
-        need(3, data[7] == 0 or data[7] == 1 and len(data) >= 128)
+        need(1, data[:4] == b"\x89BLM")
+        need(2, data[4:5] in (b"", b"\1"))
+        need(3, data[7:8] <= b"\1" and len(data) >= 64 * (1 + (data[7:8] == b"\1")))
         self.header = bytes(data[:64 * (1 + data[7])])
         (self.number, self.hashing, lines, self.k, self.rule, self.m, self.n, self.p,
          self.extra, checksum) = struct.unpack_from("<5x3BIB3xQQd16sQ", data)
@@ -534,7 +535,7 @@ class Table:
     def judge_row_0(row):
         """Raises Refused with the number of the rule; rules 5 and 6 only for layout and hashing."""
         for rule, holds in ((1, len(row) < 4 or row[:4] == b"\x89BLT"),
-                            (2, len(row) < 5 or row[4] <= 1), (3, len(row) == 72),
+                            (2, len(row) < 5 or row[4] == 1), (3, len(row) == 72),
                             (4, row[64:72] == struct.pack("<Q", murmur3(row[:64])[0])),
                             (5, len(row) == 72 and row[5] in (1, 4) and row[6] in (1, 10))):
             if not holds:

@@ -616,14 +616,6 @@ class Refusals(WithExtension):
         data[56:64] = struct.pack("<Q", pages.murmur3(bytes(data[:56]))[0])
         return bytes(data)
 
-    def test_headers_that_nothing_writes(self):
-        for layout, at, value in (
-                ("classic32", 16, b"\x41\0"), ("spark1", 48, b"\1"), ("spark2", 44, b"\1"),
-                *((layout, 16, struct.pack("<Q", 2**31 * 64)) for layout in ("spark1", "spark2")),
-                ("parquet", 21, b"\2"), ("parquet-int32", 40, b"\1"), ("redisbloom", 44, b"\2")):
-            with self.assertRaisesRegex(apsw.Error, f"layout {layout} has no filter with"):
-                self.value(CHECK, self.with_header(layout, at, value), 1)
-
     def test_headers_that_cannot_go_back(self):
         for at in (24, 32):
             self.refused("bloom_export: argument 1 was made for n = 0 keys, and DCSO's bloom has "

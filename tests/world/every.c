@@ -100,8 +100,10 @@ static bool run_step(const struct step *step) {
         look(); /* the other connection may have made tables */
     if ((statement->needs & NEEDS & ~state()) != 0)
         return false;
-    if (run.next > KEYS - KEYS_OF_STATEMENT)
+    if (run.next > KEYS - KEYS_OF_STATEMENT) {
         run.next = 3;
+        run.repeats = true;
+    }
     if (tracing)
         printf("  %s\n", statement->name);
     fault_was_met = false;

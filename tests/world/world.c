@@ -230,7 +230,8 @@ static const char *path_of(int file) {
 static sqlite3 *open_connection(const char *uri) {
     sqlite3 *database;
     if (sqlite3_open_v2(uri, &database,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI |
+                            SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK ||
         load_bloom(database, NULL) != SQLITE_OK ||
         sqlite3_create_function(database, "effect", 1, SQLITE_UTF8, NULL, effect, NULL, NULL) !=
@@ -473,12 +474,14 @@ static void check_keys(sqlite3 *database, const char *name, const char *when) {
     /* In a shared cache keys wait in the memory of a transaction that has written them. */
     const bool may_wait = (kind->holds & IN_SHARED) != 0 && database == run.other.database &&
                           !sqlite3_get_autocommit(run.mine.database);
-    const char *list = strcmp(name, "hog") == 0 ? hog_list : keys_until(KEYS + 1);
+    const bool is_hog = strcmp(name, "hog") == 0;
+    const int last = run.repeats ? KEYS : run.next + KEYS_OF_STATEMENT;
     char *sql = sqlite3_mprintf(
-        "SELECT column1, EXISTS (SELECT 1 FROM %s.%s AS f WHERE f.key = column1) AS found FROM "
-        "(VALUES %s) WHERE found <> EXISTS (SELECT 1 FROM %s.oracle AS o WHERE o.id = (SELECT id "
-        "FROM %s.made WHERE name = %Q) AND o.key = column1)",
-        schema, name, list, schema, schema, name);
+        "WITH keys(k) AS (SELECT %d UNION ALL SELECT k + 1 FROM keys WHERE k < %d) SELECT k, "
+        "EXISTS (SELECT 1 FROM %s.%s AS f WHERE f.key = k) AS found FROM keys WHERE found <> "
+        "EXISTS (SELECT 1 FROM %s.oracle AS o WHERE o.id = (SELECT id FROM %s.made WHERE name = "
+        "%Q) AND o.key = k)",
+        is_hog ? -HOG_KEYS : 1, is_hog ? -1 : last, schema, name, schema, schema, name);
     int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
@@ -526,17 +529,18 @@ bool is_as_oracle(sqlite3 *database) {
     return is_same;
 }
 
-/* Compares the number of keys that a table counts. */
+/* Compares the number of keys that a table counts, in all its layers or generations. */
 static void check_count(sqlite3 *database, const char *when) {
-    sqlite3_str *sql = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(sql, "SELECT 0");
-    for (int i = 0; i < LAYERS; i++)
-        sqlite3_str_appendf(sql, " + coalesce(json_extract(info, '$.%s[%d].keys'), 0)",
-                            sort->holds == IN_AGED ? "generations" : "layers", i);
-    sqlite3_str_appendall(sql, " FROM @");
-    char *text = sqlite3_str_finish(sql);
-    const int count = number(database, text);
-    sqlite3_free(text);
+    sqlite3_stmt *statement = NULL;
+    int count = 0;
+    if (ask(database, &statement, "SELECT info FROM @") == SQLITE_ROW) {
+        const char *info = (const char *)sqlite3_column_text(statement, 0);
+        info = strstr(info, sort->holds == IN_AGED ? "\"generations\":" : "\"layers\":");
+        const char *end = strchr(info, ']');
+        while ((info = strstr(info, "\"keys\":")) != NULL && info < end)
+            count += atoi(info += strlen("\"keys\":"));
+    }
+    sqlite3_finalize(statement);
     const int keys =
         number(database, "SELECT count(*) FROM (SELECT DISTINCT key, age FROM !.oracle WHERE id "
                          "= (SELECT id FROM !.made WHERE name = '~'))");

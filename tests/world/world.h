@@ -33,7 +33,6 @@ enum {
     KEYS = 99, /* the largest key */
     KEYS_OF_STATEMENT = 10,
     HOG_KEYS = 100,
-    LAYERS = 8,
     LONGEST = 100, /* sequence */
     OUTCOMES = 2
 };
@@ -127,7 +126,8 @@ struct connection {
 /* What a sequence has done so far. */
 struct run {
     struct connection mine, other; /* other.database is NULL until it is needed */
-    int next;                      /* key */
+    int next;                      /* key; none that follows was ever used, */
+    bool repeats;                  /* unless keys have begun again */
     int made;                      /* tables */
     int period;                    /* the last one that was given */
     bool has[2];                   /* tables t and u, */

@@ -21,8 +21,7 @@ static bool bitmap_size(struct bloom_shape *shape, bloom_problem problem) {
 }
 
 static bool bitmap_valid(const struct bloom_shape *shape) {
-    return shape->capacity == shape->bits && shape->rate == 0 &&
-           (shape->extra[0] | shape->extra[1]) == 0;
+    return shape->capacity == shape->bits && shape->rate == 0;
 }
 
 static bool bitmap_check(const struct bloom_shape *shape, const uint8_t *payload,

@@ -25,7 +25,7 @@ from math import comb
 getcontext().prec = 60
 
 BLOCK_BITS = 512
-OCTAVES = 30          # rates from 2^-30 (9.3e-10) to 1
+OCTAVES = 30          # rates from 2^-30 (9.3e-10) to 7/8
 ROWS_PER_OCTAVE = 8
 FRACTION_BITS = 16    # fixed point of the bits per key
 HASHES_MAXIMUM = 21   # what three 64-bit words of seven probes serve; the optimum at 2^-30
@@ -98,7 +98,7 @@ def print_table():
     print(" *")
     print(
         f" * One row for each {ROWS_PER_OCTAVE}th of an octave of the false-positive rate, from"
-        f" 2^-{OCTAVES} to 1:"
+        f" 2^-{OCTAVES} to 7/8:"
     )
     print(
         f" * hashes, then the bits per key (in 1/{2 ** FRACTION_BITS}) at the lower and at the"
@@ -108,7 +108,7 @@ def print_table():
     hashes = HASHES_MAXIMUM
     for octave in range(-OCTAVES, 0):
         cells = []
-        for eighth in range(ROWS_PER_OCTAVE):
+        for eighth in range(ROWS_PER_OCTAVE if octave < -1 else ROWS_PER_OCTAVE - 2):
             lower, upper = (Decimal(2) ** octave * (1 + Decimal(e) / ROWS_PER_OCTAVE)
                             for e in (eighth, eighth + 1))
             hashes = best_hashes((lower * upper).sqrt(), hashes)

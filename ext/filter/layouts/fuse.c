@@ -253,13 +253,6 @@ static void fuse_segments_for(uint64_t keys, uint32_t *segment_log, uint64_t *se
 static bool fuse_size(struct bloom_shape *shape, bloom_problem problem) {
     uint32_t width = fuse_width_for(shape->rate), segment_log;
     uint64_t segments;
-    if (width > FUSE_WIDTH_MAXIMUM) {
-        char rate[BLOOM_NUMBER_SIZE], least[BLOOM_NUMBER_SIZE];
-        return bloom_fail(problem,
-                          "a rate of %s is less than layout fuse can keep. Ask for %s or more",
-                          bloom_number_text(rate, shape->rate, 6),
-                          bloom_number_text(least, ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005, 3));
-    }
     fuse_segments_for(shape->capacity, &segment_log, &segments);
     uint64_t places = (segments + FUSE_PLACES - 1) << segment_log;
     if (places > UINT32_MAX)
@@ -591,6 +584,8 @@ const struct bloom_layout bloom_layout_fuse = {
     .keying = true,
     .probes_maximum = FUSE_PLACES,
     .bits_multiple = 1,
+    .rate_minimum = 0x1p-32, /* w is at most 32 */
+    .extra_used = {UINT64_MAX, UINT64_MAX},
     .advice = "Build it from all its keys at once, as in bloom_agg(key, NULL, 0.01, 'fuse')",
     .size = fuse_size,
     .valid = fuse_valid,

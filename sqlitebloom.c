@@ -1,0 +1,2 @@
+/* cgo compiles the C files beside sqlitebloom.go, each once. */
+#include "sqlite-bloom.c"
