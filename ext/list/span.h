@@ -202,7 +202,7 @@ static inline struct list_span list_word(struct list_span *rest) {
 /* Returns true if a span begins with a scheme, perhaps defanged, and "://", perhaps in brackets. */
 static inline bool list_has_scheme(struct list_span span) {
     size_t i = 0, length = list_length(span);
-    while (i < length && (url_is_letter(span.at[i]) || url_is_digit(span.at[i]) ||
+    while (i < length && (url_is_letter(span.at[i]) || (i > 0 && url_is_digit(span.at[i])) ||
                           span.at[i] == '*' || span.at[i] == '+'))
         i++;
     span.at += i;
