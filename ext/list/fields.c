@@ -216,9 +216,12 @@ static struct list_span list_find_defanged(struct bloom_list *list, struct list_
             word = rest;
         if (class == LIST_IS_URL)
             return word;
-        struct list_span *first = list->url.address ? &address : &name;
         has_mail |= list_has(word, '@');
-        if (class >= LIST_IS_ENTRY && !has_mail && first->at == first->end)
+        if (class < LIST_IS_ENTRY || has_mail)
+            continue;
+        list_read(list, word, LIST_FIELD);
+        struct list_span *first = list->url.address ? &address : &name;
+        if (first->at == first->end)
             *first = word;
     }
     return name.at < name.end ? name : address;
