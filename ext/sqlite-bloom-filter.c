@@ -207,10 +207,10 @@ static inline bool is_of_bytes(const struct sqlite_bloom_key *key) {
 }
 
 /* Returns true for bytes that begin as a filter does. The fast ways leave those to others, so that
- * they need not call anything to find out. */
+ * they need not call anything to find out. Most keys are short, so the length comes first. */
 static inline bool may_be_filter(enum sqlite_bloom_key_type type, const void *bytes,
                                  size_t length) {
-    return type == SQLITE_BLOOM_BYTES && length >= BLOOM_HEADER_BYTES &&
+    return length >= BLOOM_HEADER_BYTES && type == SQLITE_BLOOM_BYTES &&
            bloom_load32(bytes) == BLOOM_MAGIC;
 }
 

@@ -34,7 +34,7 @@
     LIMIT(stack_slots, 256, 16, 32) \
     /* Words of keys that wait until their bits are set together, so that cache misses overlap. A \
      * multiple of BLOOM_HASH_WORDS_MAXIMUM. interface_test.c */ \
-    LIMIT(builder_words, 64, 4, 12) \
+    LIMIT(builder_words, 256, 4, 12) \
     /* Bytes that a merge combines before it asks whether to go on. A multiple of the block of \
      * every layout. passes_test.c */ \
     LIMIT(merge_stretch, 4 << 20, 256, 768) \

@@ -1,17 +1,5 @@
 /* The header of a filter, as FORMAT.md specifies it. Reading checks first that the bytes are
- * intact, and then that every number is possible.
- *
- *     0  4  magic 89 42 4c 4d          16  8  m
- *     4  1  version, 1                 24  8  n, 0 when made from m and k
- *     5  1  layout                     32  8  p as IEEE 754 double, 0 when made from m and k
- *     6  1  hashing                    40 16  the layout's own, or zeros
- *     7  1  further header lines       56  8  checksum
- *     8  4  k
- *    12  1  key rule                   64 16  with one further line: the salt
- *    13  3  zeros                      80 48  zeros
- *
- * The checksum is the first word of the MurmurHash3 of all other bytes of the header. The payload
- * of ceil(m / 8) bytes follows the header. Its bits after m are zero. */
+ * intact, and then that every number is possible. */
 #include "filter/header.h"
 
 #include "base/portable.h"
@@ -29,9 +17,9 @@ enum {
     AT_CAPACITY = 24,
     AT_RATE = 32,
     AT_EXTRA = 40,
-    AT_CHECKSUM = 56,
-    AT_SALT = 64,
-    AT_SALT_END = 80,
+    AT_CHECKSUM = 56,     /* the first word of the MurmurHash3 of all other bytes */
+    AT_SALT = 64,         /* with one further line */
+    AT_SALT_END = 80,     /* and zeros */
     PRIVATE_NUMBERS = 128 /* of layouts, hashings and key rules: from this on */
 };
 
@@ -90,9 +78,9 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
     if (length > AT_VERSION && header[AT_VERSION] != BLOOM_FORMAT_VERSION)
         return bloom_fail(
             problem,
-            "has format version %u, but release %s of this extension reads version %d. "
-            "Get a release that reads version %u",
-            header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION, header[AT_VERSION]);
+            "has format version %u, but release %s of this extension reads version %d. Get a newer "
+            "release",
+            header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION);
     const int lines = length > AT_LINES ? header[AT_LINES] : 0;
     if (lines > 1)
         return bloom_fail(

@@ -1,7 +1,7 @@
 /* Rules of Adblock, uBlock and AdGuard: cosmetic rules, which are about elements of a page, and
  * rules that name a host or a page, with options. The options decide whether a rule stops a person
  * who opens the page that it names, because only such a rule is an entry without a condition. */
-#include "list/forms.h"
+#include "list/list.h"
 
 #include <string.h>
 
@@ -193,11 +193,11 @@ static const uint8_t *list_options(struct list_span line) {
     return line.end;
 }
 
-const uint8_t *list_plain_options(struct list_state *state, struct list_span rest,
+const uint8_t *list_plain_options(struct bloom_list *list, struct list_span rest,
                                   enum list_form *form) {
-    const size_t length = list_length(state->options);
+    const size_t length = list_length(list->state.options);
     if (length == 0 || list_length(rest) <= length ||
-        memcmp(rest.at, state->options.at, length) != 0 || rest.at[length] != '\n') {
+        memcmp(rest.at, list->state.options.at, length) != 0 || rest.at[length] != '\n') {
         const uint8_t *end = rest.at + 1;
         while (end < rest.end && (url_is_letter(*end) || url_is_digit(*end) ||
                                   (*end != '\0' && strchr("-_,.=|~", *end) != NULL))) {
@@ -208,14 +208,14 @@ const uint8_t *list_plain_options(struct list_state *state, struct list_span res
         }
         if (list_options((struct list_span){rest.at - 1, end}) != rest.at)
             return rest.at;
-        state->options = (struct list_span){rest.at, end};
-        state->with_options =
+        list->state.options = (struct list_span){rest.at, end};
+        list->state.with_options =
             list_with_options((struct list_span){rest.at + 1, end}, (struct list_span){end, end});
-        if (state->with_options == LIST_PLAIN)
-            state->with_options = LIST_ADBLOCK_CONDITION;
+        if (list->state.with_options == LIST_PLAIN)
+            list->state.with_options = LIST_ADBLOCK_CONDITION;
     }
-    *form = state->with_options;
-    return rest.at + list_length(state->options);
+    *form = list->state.with_options;
+    return rest.at + list_length(list->state.options);
 }
 
 /* Returns true if what is before options may be the pattern of a rule although nothing marks it as
@@ -235,9 +235,9 @@ static bool list_ends_in_name(struct list_span pattern) {
 
 /* In a list with the heading [Adblock ...], such as EasyList, everything but a name is only a part,
  * because uBlock and AdGuard take a name for a host. A name that ends like a file is not a host. */
-bool list_is_part(const struct list_state *state, struct list_span pattern) {
+bool list_is_part(const struct bloom_list *list, struct list_span pattern) {
     const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
-    if (!state->adblock && !is_odd)
+    if (!list->state.adblock && !is_odd)
         return false;
     const struct list_span host = {pattern.at, list_find(pattern, ':')};
     if ((list_is_ipv4(host) && !list_has(pattern, '/')) ||
@@ -247,10 +247,10 @@ bool list_is_part(const struct list_state *state, struct list_span pattern) {
         return true;
     while (pattern.at < pattern.end && (list_is_of_name(*pattern.at) || *pattern.at == '.'))
         pattern.at++;
-    return state->adblock && (is_odd || pattern.at < pattern.end);
+    return list->state.adblock && (is_odd || pattern.at < pattern.end);
 }
 
-enum list_form list_adblock(struct list_state *state, struct list_span *line) {
+enum list_form list_adblock(struct bloom_list *list, struct list_span *line) {
     enum list_form form = LIST_OTHER;
     if (list_begins(*line, "@@"))
         return LIST_EXCEPTION;
@@ -291,7 +291,7 @@ enum list_form list_adblock(struct list_state *state, struct list_span *line) {
            (line->end[-1] == '^' || line->end[-1] == '|' ||
             (line->end[-1] == '*' && list_length(*line) > 1 && line->end[-2] == '^')))
         line->end--;
-    if (!anchored && list_is_part(state, *line))
+    if (!anchored && list_is_part(list, *line))
         return LIST_PART;
     if (list_has(*line, ' '))
         return LIST_WORDS;

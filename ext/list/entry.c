@@ -77,7 +77,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     const bool is_rule =
         form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
     struct bloom_url_plain plain;
-    size_t used;
+    list->defanged = false;
     span = list_trim(span);
     if (form == LIST_HOSTS && list_is_ip(span))
         return LIST_HOSTS_ADDRESS;
@@ -95,9 +95,8 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     enum list_form network = LIST_PLAIN;
     if (list_has(span, '*') && !list_begins(span, "h**p") && !is_field)
         return LIST_INNER_WILDCARD;
-    const bool defanged = list_refang(span, escaped, list->text, &used);
-    list->state.defanged |= defanged;
-    span = (struct list_span){list->text, list->text + used};
+    list->defanged = list_refang(span, escaped, list->text, &list->used);
+    span = (struct list_span){list->text, list->text + list->used};
     if (!is_rule)
         network = list_network(&span);
     if (network >= LIST_NO_KEY)
@@ -118,7 +117,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     if (form == LIST_PLAIN)
         form = !list_is_text(span)                        ? LIST_BYTES
                : list_find_any(whole, ", ;|") < whole.end ? LIST_WHOLE /* warns, so it goes first */
-               : defanged                                 ? LIST_DEFANGED
+               : list->defanged                           ? LIST_DEFANGED
                : wildcard                                 ? LIST_WILDCARD
                                                           : network;
     form = list_settle(list, form);

@@ -2,7 +2,7 @@
  * URLs among words. Each field of a row has a class (values.c), and a rule over the classes chooses
  * the entry. So a row claims the indicator that it names, and nothing that is behind it, such as
  * the report about it. */
-#include "list/forms.h"
+#include "list/list.h"
 
 #include <string.h>
 
@@ -16,7 +16,9 @@ static uint8_t list_separator(struct list_span line) {
     return line.at < line.end && *list_trim(line).at == ';' ? ';' : ',';
 }
 
-void list_begin_row(struct list_row *row, struct list_span line, uint8_t separator) {
+void list_begin_row(struct bloom_list *list, struct list_row *row, struct list_span line,
+                    uint8_t separator) {
+    row->list = list;
     row->rest = line;
     row->separator = separator;
     row->about_others = 0;
@@ -41,7 +43,7 @@ enum list_class list_class_at(struct list_row *row, unsigned i) {
         const bool is_about_others = row->about_others >> i & 1;
         row->fields[i] = row->cells[i];
         row->classes[i] =
-            (uint8_t)(is_about_others ? LIST_IS_WORD : list_class_of(&row->fields[i]));
+            (uint8_t)(is_about_others ? LIST_IS_WORD : list_class_of(row->list, &row->fields[i]));
     }
     return (enum list_class)row->classes[i];
 }
@@ -77,32 +79,37 @@ unsigned list_choose(struct list_row *row) {
     return LIST_FIELDS;
 }
 
-enum list_form list_take_entry(struct list_state *state, struct list_span *line,
+/* If all of several words are entries, leaves them in the state and returns true. */
+static bool list_take_names(struct bloom_list *list, struct list_span words, enum list_form form) {
+    bool are_entries = list_has(words, ' ');
+    for (struct list_span rest = words; are_entries && rest.at < rest.end;) {
+        struct list_span word = list_next_name(&rest, form);
+        are_entries = list_class_of(list, &word) >= LIST_IS_ENTRY;
+    }
+    if (are_entries) {
+        list->state.names = words;
+        list->state.form = form;
+    }
+    return are_entries;
+}
+
+enum list_form list_take_entry(struct bloom_list *list, struct list_span *line,
                                const struct list_row *row, unsigned i, enum list_form form) {
-    struct list_state pieces = {.names = row->cells[i], .form = form};
     *line = row->fields[i];
     if (row->classes[i] == LIST_IS_RANGE)
         return LIST_RANGE;
-    bool are_entries = list_has(pieces.names, ' ');
-    while (are_entries && pieces.names.at < pieces.names.end) {
-        struct list_span piece = list_next_name(&pieces);
-        are_entries = list_class_of(&piece) >= LIST_IS_ENTRY;
-    }
-    if (are_entries) {
-        state->names = row->cells[i];
-        state->form = form;
-    }
+    list_take_names(list, row->cells[i], form);
     return form;
 }
 
 /* Reads a row without a heading. */
-static enum list_form list_read_row(struct list_state *state, struct list_span *line,
+static enum list_form list_read_row(struct bloom_list *list, struct list_span *line,
                                     uint8_t separator) {
     struct list_row row;
-    list_begin_row(&row, *line, separator);
+    list_begin_row(list, &row, *line, separator);
     const unsigned i = list_choose(&row);
     if (i < LIST_FIELDS)
-        return list_take_entry(state, line, &row, i, LIST_FIELD);
+        return list_take_entry(list, line, &row, i, LIST_FIELD);
     if (row.count > 1 || list_find(*line, separator) < line->end)
         return LIST_NO_URL_FIELD;
     if (row.count > 0)
@@ -111,8 +118,8 @@ static enum list_form list_read_row(struct list_state *state, struct list_span *
 }
 
 /* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
-enum list_form list_map(struct list_state *state, struct list_span *line) {
-    (void)state;
+enum list_form list_map(struct bloom_list *list, struct list_span *line) {
+    (void)list;
     struct list_span rest = *line;
     const struct list_span key = list_split(&rest, ':');
     const bool is_name = list_is(key, "name");
@@ -122,15 +129,15 @@ enum list_form list_map(struct list_state *state, struct list_span *line) {
     struct list_span value = list_unquoted(list_word(&rest));
     rest = list_trim(rest);
     if ((rest.at < rest.end && *rest.at != '#') ||
-        list_class_of(&value) < (is_name ? LIST_IS_ENTRY : LIST_IS_DOUBTFUL))
+        list_class_of(list, &value) < (is_name ? LIST_IS_ENTRY : LIST_IS_DOUBTFUL))
         return LIST_OTHER;
     *line = value;
     return LIST_FIELD;
 }
 
 /* A pattern of STIX with one comparison: [domain-name:value = 'h']. */
-enum list_form list_pattern(struct list_state *state, struct list_span *line) {
-    (void)state;
+enum list_form list_pattern(struct bloom_list *list, struct list_span *line) {
+    (void)list;
     if (!list_begins(*line, "[") || !list_ends(*line, "']"))
         return LIST_OTHER;
     struct list_span value = {line->at + 1, line->end - 1};
@@ -164,94 +171,104 @@ static bool list_ends_url(struct list_span rest, uint8_t separator) {
 /* Returns true if a line is a row whose first field ends at a separator and is not a pattern of
  * Adblock or prose. list_class_of has returned the class of the field and left its beginning. A
  * page may contain the separator, unless a person has defanged it or a word for a type follows. */
-static bool list_is_row(const struct list_state *state, struct list_span line, const uint8_t *end,
+static bool list_is_row(const struct bloom_list *list, struct list_span line, const uint8_t *end,
                         struct list_span first, enum list_class class) {
     const struct list_span field = {line.at, end}, rest = {end + 1, line.end};
     struct list_span next = rest;
     const bool has_slash = list_has(field, '/'), is_bar = *end == '|';
     if (class >= LIST_IS_DOUBTFUL)
-        return !(state->adblock && is_bar) &&
+        return !(list->state.adblock && is_bar) &&
                (!has_slash || list_is_defanged(first) || list_is_simple(field) ||
                 list_meaning_of(list_next_field(&next, *end)).type != LIST_IS_WORD ||
                 (class == LIST_IS_URL && list_ends_url(rest, *end)));
     const bool is_odd =
-        state->adblock || list_has(field, ' ') || *line.at == '*' || *line.at == '-';
+        list->state.adblock || list_has(field, ' ') || *line.at == '*' || *line.at == '-';
     return !(is_bar && end == line.at) &&
            (!is_odd || (!has_slash && !is_bar) || list_is_simple(field));
 }
 
-/* Returns a word without the label in front of a defanged URL: C2:hxxp://h, link=hxxps://h. */
-static struct list_span list_without_label(struct list_span word) {
-    const struct list_span label = {word.at, list_find_any(word, ":=./")};
-    const struct list_span rest = {label.end + (label.end < word.end), word.end};
-    return list_mangled_scheme(rest) > 0 ? rest : word;
+/* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h. */
+static struct list_span list_after_label(struct list_span word) {
+    const struct list_span rest = {list_find_any(word, ":=./[") + 1, word.end};
+    return rest.at < rest.end && strchr(":=", rest.at[-1]) != NULL ? rest : word;
 }
 
-/* Returns the first defanged URL of a line, or else the first defanged host, without the signs
- * around it. Names of files are defanged, too. The result is empty if the line has no URL or host.
- */
-static struct list_span list_find_defanged(struct list_span line) {
-    static const char AROUND[] = "`'\"(),;:<>*|-.";
+/* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is
+ * the first defanged URL, or else the first defanged name that is not that of a file, or else the
+ * first defanged address, because other hosts may have that address. What looks like a mail address
+ * may be a host with another one in front of it, as in good[.]example@evil[.]example, so no host
+ * after it counts. The result is empty if there is no entry. */
+static struct list_span list_find_defanged(struct bloom_list *list, struct list_span line) {
+    static const char AROUND[] = "`'\"(),;:<>*|-.+";
     const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");
-    struct list_span found = {line.end, line.end};
-    while (may_be && line.at < line.end) {
+    struct list_span name = {line.end, line.end}, address = name;
+    for (bool has_mail = false; may_be && line.at < line.end;) {
         struct list_span word = list_word(&line);
         while (word.at < word.end && memchr(AROUND, *word.at, strlen(AROUND)) != NULL)
             word.at++;
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
-        word = list_without_label(word);
-        const enum list_class class = list_is_defanged(word) ? list_class_of(&word) : LIST_IS_WORD;
+        if (!list_is_defanged(word) && list_mangled_scheme(list_after_label(word)) == 0)
+            continue;
+        struct list_span rest = list_after_label(word);
+        enum list_class class = list_class_of(list, &word);
+        if (class < LIST_IS_RANGE && (class = list_class_of(list, &rest)) >= LIST_IS_RANGE)
+            word = rest;
         if (class == LIST_IS_URL)
             return word;
-        if (class >= LIST_IS_ENTRY && found.at == found.end)
-            found = word;
+        has_mail |= list_has(word, '@');
+        if (class < LIST_IS_ENTRY || has_mail)
+            continue;
+        list_read(list, word, LIST_FIELD);
+        struct list_span *first = list->url.address ? &address : &name;
+        if (first->at == first->end)
+            *first = word;
     }
-    return found;
+    return name.at < name.end ? name : address;
 }
 
-enum list_form list_fields(struct list_state *state, struct list_span *line) {
+enum list_form list_fields(struct bloom_list *list, struct list_span *line) {
     if (list_has(*line, '\t'))
-        return list_read_row(state, line, '\t');
+        return list_read_row(list, line, '\t');
     if (*line->at == '"')
-        return list_read_row(state, line, list_separator(*line));
+        return list_read_row(list, line, list_separator(*line));
     struct list_span first = {line->at, list_find_either(*line, ',', ';')};
     const uint8_t *end = first.end = list_find(first, '|');
+    first = list_unquoted(first);
     if (*line->at == '/')
         return LIST_OTHER;
-    if (list_has(*line, '|') && list_contains(*line, " | "))
-        return list_read_row(state, line, '|');
+    if (list_has(*line, '|') && list_contains(*line, " |") && !list_contains(*line, "||"))
+        return list_read_row(list, line, '|');
     if (end == line->end)
         return LIST_OTHER;
-    const enum list_class class = list_class_of(&first);
+    const enum list_class class = list_class_of(list, &first);
     if (class < LIST_IS_RANGE && list_has(first, ' ') && !list_is_number(first) &&
-        list_length(list_find_defanged(*line)) > 0)
+        list_length(list_find_defanged(list, *line)) > 0)
         return LIST_OTHER; /* prose with commas */
-    if (!list_is_row(state, *line, end, first, class))
+    if (!list_is_row(list, *line, end, first, class))
         return LIST_OTHER;
-    if (state->adblock && class < LIST_IS_DOUBTFUL)
+    if (list->state.adblock && class < LIST_IS_DOUBTFUL)
         return LIST_NO_URL_FIELD;
-    return list_read_row(state, line, *end);
+    return list_read_row(list, line, *end);
 }
 
 /* A line that begins with a URL is that URL, unless a person has defanged it and added words. A URL
  * among words has nothing but numbers and signs before it, because other lines are prose. In a list
  * whose author defangs addresses, those that are not defanged are its sources. */
-enum list_form list_words(struct list_state *state, struct list_span *line) {
+enum list_form list_words(struct bloom_list *list, struct list_span *line) {
+    const struct list_span defanged = list_find_defanged(list, *line);
+    const bool has_blank = list_has(*line, ' ');
     struct list_span rest = *line;
-    const bool has_label = list_without_label(*line).at > line->at;
-    if (!list_has(*line, ' ')) {
-        *line = list_without_label(*line);
-        return has_label ? LIST_FIELD : LIST_OTHER;
-    }
-    const struct list_span defanged = list_find_defanged(*line);
+    if (!has_blank && (defanged.at == defanged.end || list_length(defanged) == list_length(*line)))
+        return LIST_OTHER;
     if (defanged.at < defanged.end) {
-        *line = defanged;
+        if (!list_take_names(list, *line, LIST_FIELD))
+            *line = defanged;
         return LIST_FIELD;
     }
     if (list_has_scheme(*line))
         return LIST_PLAIN;
-    while (rest.at <= rest.end && !state->defanged) {
+    while (rest.at <= rest.end && !list->state.defanged) {
         struct list_span word = list_next_field(&rest, ' ');
         if (list_has_scheme(word)) {
             *line = word;
@@ -262,7 +279,7 @@ enum list_form list_words(struct list_state *state, struct list_span *line) {
     }
     rest = *line;
     struct list_span host = list_word(&rest);
-    if (!list_begins(list_trim(rest), "@") || list_class_of(&host) < LIST_IS_DOUBTFUL)
+    if (!list_begins(list_trim(rest), "@") || list_class_of(list, &host) < LIST_IS_DOUBTFUL)
         return LIST_WORDS;
     *line = host; /* h @schedule of dnscrypt-proxy */
     return LIST_FIELD;

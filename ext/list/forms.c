@@ -1,6 +1,6 @@
 /* The order in which a line is offered to the forms, and the note of each form. A new form is one
  * function in the file of its family and one row of ORDER. */
-#include "list/forms.h"
+#include "list/list.h"
 
 #include <string.h>
 
@@ -12,26 +12,28 @@ const char *list_note(enum list_form form) {
     return LIST_NOTES[form];
 }
 
-static enum list_form list_remark(struct list_state *state, struct list_span *line) {
+static enum list_form list_remark(struct bloom_list *list, struct list_span *line) {
     const bool is_empty = line->at == line->end;
-    if (!is_empty && (!list_is_remark(*line) || *line->at == state->heading.separator)) {
-        state->begun = true;
+    if (!is_empty && (!list_is_remark(*line) || *line->at == list->state.heading.separator)) {
+        list->state.begun = true;
         return LIST_OTHER;
     }
-    state->adblock |= !is_empty && *line->at == '[';
+    list->state.adblock |= !is_empty && *line->at == '[';
     return LIST_NOTHING;
 }
 
 /* Returns the length of the mark that a document puts before an item, with the blank after it: a
  * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
  * needs no blank. Returns 0 for a line without a mark. */
-static size_t list_mark(struct list_span line) {
-    static const char *const MARKS[] = {"- ", "* ", "+ ", "| ", "\xe2\x80\xa2 "};
+static size_t list_mark(struct bloom_list *list, struct list_span line) {
+    static const char *const MARKS[] = {"- ", "* ", "+ ", "\xe2\x80\xa2 "};
     for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
         if (list_begins(line, MARKS[i]))
             return strlen(MARKS[i]);
     struct list_span item = {line.at + 1, line.end};
-    if (*line.at == '-' && list_is_defanged(item) && list_class_of(&item) >= LIST_IS_ENTRY)
+    if (*line.at == '|')
+        return !list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item));
+    if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
         return 1; /* -192[.]0[.]2[.]9 */
     size_t digits = 0;
     while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
@@ -42,34 +44,37 @@ static size_t list_mark(struct list_span line) {
 
 /* Removes what documents and YAML write around an item, so that the other forms see what is in it:
  * its mark, the bars at both ends of a row, and quotation marks or backticks around all of it. */
-static enum list_form list_marks(struct list_state *state, struct list_span *line) {
-    (void)state;
+static enum list_form list_marks(struct bloom_list *list, struct list_span *line) {
+    (void)list;
     if (url_is_letter(*line->at)) /* as most lines do */
         return LIST_OTHER;
     *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
     if (line->at == line->end)
         return LIST_NOTHING;
-    const size_t mark = list_mark(*line);
-    struct list_span item = list_trim((struct list_span){line->at + mark, line->end});
-    if (*line->at == '|' && mark > 0)
+    const bool has_bar = *line->at == '|';
+    struct list_span item = *line;
+    size_t mark = 0, more;
+    while (item.at < item.end && (more = list_mark(list, item)) > 0) {
+        item = list_trim((struct list_span){item.at + more, item.end});
+        mark += more;
+    }
+    if (has_bar && mark > 0)
         item.end -= list_ends(item, "|");
     else if (mark > 0)
         item = list_without_remark(item);
     if (mark > 0 && list_has_scheme(item))
         item.end = list_find(item, ' '); /* what follows explains it */
-    item = list_trim(item);
-    if (list_length(item) > 2 && (*item.at == '`' || *item.at == '\'') && item.end[-1] == *item.at)
-        item = (struct list_span){item.at + 1, item.end - 1};
+    item = *item.at == '"' ? list_trim(item) : list_unquoted(item);
     if (item.at < item.end)
         *line = item;
     return LIST_OTHER;
 }
 
 /* Any line that is left: a URL or name, unless it is a part of an address or a hash. */
-static enum list_form list_bare(struct list_state *state, struct list_span *line) {
-    return list_is_hash(*line)                                     ? LIST_HASH
-           : list_is_part(state, *line) && !list_has_scheme(*line) ? LIST_PART
-                                                                   : LIST_PLAIN;
+static enum list_form list_bare(struct bloom_list *list, struct list_span *line) {
+    return list_is_hash(*line)                                    ? LIST_HASH
+           : list_is_part(list, *line) && !list_has_scheme(*line) ? LIST_PART
+                                                                  : LIST_PLAIN;
 }
 
 /* The first form that recognises a line reads it. Each row says why it is not further down. */
@@ -93,9 +98,9 @@ static list_reader *const ORDER[] = {
     list_bare,                 /* what is left is one word */
 };
 
-enum list_form list_narrow(struct list_state *state, struct list_span *line) {
+enum list_form list_narrow(struct bloom_list *list, struct list_span *line) {
     enum list_form form = LIST_OTHER;
     for (size_t i = 0; form == LIST_OTHER; i++)
-        form = ORDER[i](state, line);
+        form = ORDER[i](list, line);
     return form;
 }

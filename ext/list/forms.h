@@ -6,6 +6,8 @@
 
 #include "list/span.h"
 
+struct bloom_list;
+
 /* How an entry was read, or why a line is not one, each with its note. */
 #define LIST_FORMS(FORM)                                                                           \
     FORM(LIST_OTHER, NULL)   /* not of the form that was asked, so the next one is */              \
@@ -87,7 +89,7 @@ struct list_state {
 
 /* Narrows a line, without blanks around it, down to its entry. If the line has several names, they
  * are left in the state instead. */
-enum list_form list_narrow(struct list_state *state, struct list_span *line);
+enum list_form list_narrow(struct bloom_list *list, struct list_span *line);
 
 /* Returns the words for a form; NULL for LIST_PLAIN. */
 const char *list_note(enum list_form form);
@@ -95,7 +97,7 @@ const char *list_note(enum list_form form);
 /* A form narrows a line of its own down to the entry and returns how it was read, or why there is
  * no entry. It returns LIST_OTHER for any other line, from which it may have removed a remark or
  * the marks of an item. */
-typedef enum list_form list_reader(struct list_state *state, struct list_span *line);
+typedef enum list_form list_reader(struct bloom_list *list, struct list_span *line);
 
 /* parts.c */
 
@@ -120,19 +122,19 @@ list_reader list_hosts, list_range;
 /* Returns true if a hosts file gives an address to names: it blocks, or it is of the own net. */
 bool list_is_of_hosts(struct list_span address);
 
-/* Removes the next of several names from the state, which must have one, and returns it. */
-struct list_span list_next_name(struct list_state *state);
+/* Removes the next of several names from the list, which must have one, and returns it. */
+struct list_span list_next_name(struct list_span *names, enum list_form form);
 
 /* adblock.c */
 list_reader list_adblock;
 
 /* Reads the options of a rule that blocks a plain URL, from their dollar to the end of the line.
  * Returns their end, with the form of the rule; or their dollar, if list_narrow must read them. */
-const uint8_t *list_plain_options(struct list_state *state, struct list_span rest,
+const uint8_t *list_plain_options(struct bloom_list *list, struct list_span rest,
                                   enum list_form *form);
 
 /* Returns true if a pattern that nothing marks as a rule is only a part of an address. */
-bool list_is_part(const struct list_state *state, struct list_span pattern);
+bool list_is_part(const struct bloom_list *list, struct list_span pattern);
 
 /* programs.c */
 list_reader list_dnsmasq, list_unbound, list_zone, list_proxy, list_expression, list_signature;
@@ -158,6 +160,7 @@ enum list_class {
 
 /* The fields of a row, as far as they were asked for, with their classes. */
 struct list_row {
+    struct bloom_list *list;
     struct list_span rest;
     uint8_t separator;
     uint64_t about_others; /* as in the heading */
@@ -167,7 +170,8 @@ struct list_row {
     uint8_t classes[LIST_FIELDS];         /* enum list_class */
 };
 
-void list_begin_row(struct list_row *row, struct list_span line, uint8_t separator);
+void list_begin_row(struct bloom_list *list, struct list_row *row, struct list_span line,
+                    uint8_t separator);
 
 /* Reads the next field of a row. Returns false if there is none. */
 bool list_take_field(struct list_row *row);
@@ -185,7 +189,7 @@ unsigned list_choose(struct list_row *row);
 
 /* Narrows a line down to a field of its row, and returns the form, or LIST_RANGE. If the field has
  * several entries, they are left in the state. */
-enum list_form list_take_entry(struct list_state *state, struct list_span *line,
+enum list_form list_take_entry(struct bloom_list *list, struct list_span *line,
                                const struct list_row *row, unsigned i, enum list_form form);
 
 /* values.c */
@@ -194,7 +198,7 @@ enum list_form list_take_entry(struct list_state *state, struct list_span *line,
  * comma, bar or blank, because a person wrote that, unless the last word is the defanged name of a
  * file. From one without a scheme it removes what follows a bar, and from `Ip:192.0.2.9` the word
  * for the type. */
-enum list_class list_class_of(struct list_span *field);
+enum list_class list_class_of(struct bloom_list *list, struct list_span *field);
 
 /* What the name of a column says of its fields, from the least certain on. */
 enum list_rank {

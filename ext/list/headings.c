@@ -1,15 +1,15 @@
 /* The heading of a table of fields, and the rows under it. */
-#include "list/forms.h"
+#include "list/list.h"
 
 #include <string.h>
 
 /* Returns true if a field of the first line can be the name of a field. Zeek's have dots, and look
  * like hosts. */
-static bool list_can_be_name(struct list_span field, bool *has_dot) {
+static bool list_can_be_name(struct bloom_list *list, struct list_span field, bool *has_dot) {
     if ((field.at < field.end && strchr("(./&?%", *field.at) != NULL) ||
         list_find_any(field, "\"$*<=>@[\\]^`{|}~") < field.end)
         return false;
-    const bool is_word = list_class_of(&field) < LIST_IS_RANGE;
+    const bool is_word = list_class_of(list, &field) < LIST_IS_RANGE;
     *has_dot |= !is_word;
     return is_word || (!url_is_digit(*field.at) && !list_has_scheme(field));
 }
@@ -30,7 +30,7 @@ static struct list_span list_names_of(struct list_span line, bool *is_zeek) {
 
 /* Reads the heading of a table: names of fields, one of which is the name of the entries. Beside a
  * field of hosts, `ioc` describes them. */
-static bool list_read_heading(struct list_span line, struct list_heading *heading) {
+static bool list_read_heading(struct bloom_list *list, struct list_span line) {
     unsigned first[LIST_COLUMNS]; /* field of each kind */
     bool has_path = false, dots = false, is_zeek;
     memset(first, 0xff, sizeof first);
@@ -41,7 +41,7 @@ static bool list_read_heading(struct list_span line, struct list_heading *headin
                                                                    : '|'};
     for (struct list_span rest = line; rest.at <= rest.end && line.at < line.end; read.fields++) {
         const struct list_span field = list_next_field(&rest, read.separator);
-        if (read.fields == LIST_FIELDS || !list_can_be_name(field, &dots))
+        if (read.fields == LIST_FIELDS || !list_can_be_name(list, field, &dots))
             return false;
         const struct list_meaning meaning = list_meaning_of(field);
         has_path |= list_is(field, "path");
@@ -63,17 +63,17 @@ static bool list_read_heading(struct list_span line, struct list_heading *headin
     read.hosts_alone = has_path && column == LIST_HOST_COLUMN;
     if (column > LIST_URL_COLUMN && first[LIST_VALUE_COLUMN] < read.fields)
         read.second = first[LIST_VALUE_COLUMN];
-    *heading = read;
+    list->state.heading = read;
     return true;
 }
 
-enum list_form list_heading(struct list_state *state, struct list_span *line) {
-    if (state->begun || line->at == line->end)
+enum list_form list_heading(struct bloom_list *list, struct list_span *line) {
+    if (list->state.begun || line->at == line->end)
         return LIST_OTHER;
     const bool is_remark = list_is_remark(*line);
-    if (!list_read_heading(*line, &state->heading))
+    if (!list_read_heading(list, *line))
         return LIST_OTHER;
-    state->begun = !is_remark;
+    list->state.begun = !is_remark;
     return is_remark ? LIST_NOTHING : LIST_HEADING;
 }
 
@@ -94,8 +94,8 @@ static bool list_is_entry(struct list_row *row, unsigned i) {
 /* A row has as many fields as the heading, and is neither a rule of Adblock nor a line of a hosts
  * file. If the field that the heading names has no entry, the row is read from the left, except
  * the fields that are about something else. */
-enum list_form list_row(struct list_state *state, struct list_span *line) {
-    const struct list_heading *heading = &state->heading;
+enum list_form list_row(struct bloom_list *list, struct list_span *line) {
+    const struct list_heading *heading = &list->state.heading;
     if (heading->fields == 0 || list_begins(*line, "||") || list_begins(*line, "@@"))
         return LIST_OTHER;
     struct list_span first = {line->at, list_find(*line, heading->separator)};
@@ -104,7 +104,7 @@ enum list_form list_row(struct list_state *state, struct list_span *line) {
         return LIST_OTHER;
     struct list_row row;
     unsigned i = heading->field;
-    list_begin_row(&row, *line, heading->separator);
+    list_begin_row(list, &row, *line, heading->separator);
     while (list_take_field(&row))
         continue;
     if (row.count != heading->fields || row.rest.at <= row.rest.end)
@@ -114,7 +114,7 @@ enum list_form list_row(struct list_state *state, struct list_span *line) {
         return LIST_NO_URL_FIELD;
     if (!heading->certain) {
         i = list_is_entry(&row, i) ? i : heading->second;
-        return list_is_entry(&row, i) ? list_take_entry(state, line, &row, i, LIST_COLUMN)
+        return list_is_entry(&row, i) ? list_take_entry(list, line, &row, i, LIST_COLUMN)
                                       : LIST_NO_URL_FIELD;
     }
     const struct list_span cell = row.cells[i];
@@ -127,5 +127,5 @@ enum list_form list_row(struct list_state *state, struct list_span *line) {
         form = other < LIST_FIELDS ? LIST_FIELD : form;
         i = other < LIST_FIELDS ? other : i;
     }
-    return list_take_entry(state, line, &row, i, form);
+    return list_take_entry(list, line, &row, i, form);
 }

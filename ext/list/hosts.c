@@ -1,5 +1,5 @@
 /* Lines that are about hosts and nothing else: hosts files and ranges of addresses. */
-#include "list/forms.h"
+#include "list/list.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ bool list_is_of_hosts(struct list_span address) {
 /* A line of a hosts file: an address that blocks or that is of the own net, and names, which are
  * left in the state. Any other address is the entry, and what follows explains it. It may also be
  * the first one of a range. */
-enum list_form list_hosts(struct list_state *state, struct list_span *line) {
+enum list_form list_hosts(struct bloom_list *list, struct list_span *line) {
     if (url_digit(*line->at) > 15 && *line->at != ':')
         return LIST_OTHER;
     struct list_span rest = *line, address = list_word(&rest), next;
@@ -51,22 +51,22 @@ enum list_form list_hosts(struct list_state *state, struct list_span *line) {
         *line = address;
         return LIST_FIELD;
     }
-    state->names = list_trim(names);
-    state->form = LIST_HOSTS;
+    list->state.names = list_trim(names);
+    list->state.form = LIST_HOSTS;
     return LIST_HOSTS;
 }
 
-struct list_span list_next_name(struct list_state *state) {
-    if (state->form == LIST_DNSMASQ)
-        return list_split(&state->names, '/');
-    struct list_span name = list_word(&state->names);
-    state->names = list_trim(state->names);
+struct list_span list_next_name(struct list_span *names, enum list_form form) {
+    if (form == LIST_DNSMASQ)
+        return list_split(names, '/');
+    struct list_span name = list_word(names);
+    *names = list_trim(*names);
     name.end -= name.at < name.end && (name.end[-1] == ',' || name.end[-1] == ';');
     return name;
 }
 
-enum list_form list_range(struct list_state *state, struct list_span *line) {
+enum list_form list_range(struct bloom_list *list, struct list_span *line) {
     struct list_span span = *line;
-    (void)state;
+    (void)list;
     return list_network(&span) == LIST_RANGE ? LIST_RANGE : LIST_OTHER;
 }

@@ -125,7 +125,7 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
             return false; /* perhaps only a part of a name */
         stop += stop < most && *stop == '^';
         if (stop < most && *stop == '$')
-            stop = list_plain_options(&list->state, (struct list_span){stop, most}, form);
+            stop = list_plain_options(list, (struct list_span){stop, most}, form);
     }
     if (*form >= LIST_NO_KEY || (stop < end && *stop != '\n' && *stop != '\r'))
         return false;
@@ -145,8 +145,9 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
     bool is_text = false; /* known to be text */
     for (;;) {
         if (list->state.names.at < list->state.names.end) {
-            span = list_next_name(&list->state);
+            span = list_next_name(&list->state.names, list->state.form);
             form = list_read(list, span, list->state.form);
+            list->state.defanged |= list->defanged;
             break;
         }
         if (list_next_plain(list, &span, &form)) {
@@ -162,11 +163,13 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
             break;
         }
         struct list_span whole = span;
-        form = list_narrow(&list->state, &span);
+        form = list_narrow(list, &span);
         if (form == LIST_NOTHING || list->state.names.at < list->state.names.end)
             continue;
-        if (form < LIST_NO_KEY)
+        if (form < LIST_NO_KEY) {
             form = list_read(list, span, form);
+            list->state.defanged |= list->defanged;
+        }
         if (form != LIST_FIELD && form != LIST_COLUMN)
             span = whole;
         break;

@@ -24,6 +24,9 @@ struct bloom_list {
     uint64_t line; /* counts from 1, once a line has been read */
     struct list_state state;
     struct bloom_url url;
+    /* The entry that was read last: as text without wildcards and defanging, and its key. */
+    bool defanged;
+    size_t used; /* of the text */
     uint8_t text[BLOOM_LIST_LINE_MOST];
     uint8_t key[BLOOM_URL_ROOM(BLOOM_LIST_LINE_MOST)];
 };

@@ -1,5 +1,5 @@
 /* Parts of a line that several forms have: remarks, networks of addresses, fields. */
-#include "list/forms.h"
+#include "list/list.h"
 
 #include <string.h>
 
@@ -77,10 +77,7 @@ struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
         at = list_find((struct list_span){at, stop}, '"');
         quoted = at < stop;
     }
-    struct list_span field = list_trim((struct list_span){rest->at, stop});
+    const struct list_span field = {rest->at, stop};
     rest->at = stop + 1;
-    if (list_length(field) > 1 && (*field.at == '"' || *field.at == '`') &&
-        field.end[-1] == *field.at)
-        field = list_trim((struct list_span){field.at + 1, field.end - 1});
-    return field;
+    return list_unquoted(field);
 }

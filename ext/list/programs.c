@@ -1,13 +1,13 @@
 /* The configuration of programs that block: resolvers (dnsmasq, unbound, policy zones, Pi-hole),
  * proxies (Clash, mihomo, Surge, Loon, Quantumult X) and Suricata. A line is an entry only if its
  * program would not answer or not connect. */
-#include "list/forms.h"
+#include "list/list.h"
 
 #include <string.h>
 
 /* address=/h/i/0.0.0.0, server=/h/, local=/h/: the hosts are left in the state. The answer for them
  * follows the last slash. There may be blanks around the equals sign. */
-enum list_form list_dnsmasq(struct list_state *state, struct list_span *line) {
+enum list_form list_dnsmasq(struct bloom_list *list, struct list_span *line) {
     struct list_span hosts = *line;
     const struct list_span name = list_trim(list_split(&hosts, '='));
     const bool is_address = list_is(name, "address");
@@ -24,14 +24,14 @@ enum list_form list_dnsmasq(struct list_state *state, struct list_span *line) {
     target = list_trim(target);
     if (list_length(target) > 0 && !(is_address && (list_is(target, "#") || list_is_sink(target))))
         return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
-    state->names = *line = hosts;
-    state->form = LIST_DNSMASQ;
+    list->state.names = *line = hosts;
+    list->state.form = LIST_DNSMASQ;
     return LIST_DNSMASQ;
 }
 
 /* local-zone: "h" type, local-data: "h A 0.0.0.0": leaves the host. */
-enum list_form list_unbound(struct list_state *state, struct list_span *line) {
-    (void)state;
+enum list_form list_unbound(struct bloom_list *list, struct list_span *line) {
+    (void)list;
     const bool is_zone = list_begins(*line, "local-zone:");
     if (!is_zone && !list_begins(*line, "local-data:"))
         return LIST_OTHER;
@@ -65,8 +65,8 @@ static bool list_is_same(struct list_span a, struct list_span b) {
 
 /* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. A host for which the
  * record has a name or an address of its own is not blocked. */
-enum list_form list_zone(struct list_state *state, struct list_span *line) {
-    (void)state;
+enum list_form list_zone(struct bloom_list *list, struct list_span *line) {
+    (void)list;
     struct list_span rest = *line, owner, type, target;
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
         return list_is_one_of(list_word(&rest), ",$generate,$include,$origin,$ttl,")
@@ -76,6 +76,8 @@ enum list_form list_zone(struct list_state *state, struct list_span *line) {
         return LIST_OTHER; /* early, because most lines do */
     owner = list_word(&rest);
     type = list_word(&rest);
+    if (list_is_defanged(owner)) /* a person has written it */
+        return LIST_OTHER;
     if (list_is(owner, "@"))
         return LIST_DIRECTIVE;
     while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
@@ -98,8 +100,8 @@ enum list_form list_zone(struct list_state *state, struct list_span *line) {
 
 /* DOMAIN-SUFFIX,h and HOST,h,reject,no-resolve: a rule of Clash, mihomo, Surge, Loon or Quantumult
  * X, of which the host or network is left. */
-enum list_form list_proxy(struct list_state *state, struct list_span *line) {
-    (void)state;
+enum list_form list_proxy(struct bloom_list *list, struct list_span *line) {
+    (void)list;
     const struct list_span word = {line->at, list_find(*line, ',')};
     struct list_span rest = {word.end + 1, line->end}, value, policy;
     char name[LIST_FOLDED];
@@ -123,8 +125,8 @@ enum list_form list_proxy(struct list_state *state, struct list_span *line) {
 
 /* (^|\.)h\.example$ of Pi-hole and of ACL files means a host and all below it. The host is left, in
  * which list_read removes the backslashes. */
-enum list_form list_expression(struct list_state *state, struct list_span *line) {
-    (void)state;
+enum list_form list_expression(struct bloom_list *list, struct list_span *line) {
+    (void)list;
     static const char *const STARTS[] = {"(^|\\.)", "(?:^|\\.)"};
     struct list_span host = *line;
     if (*line->at != '(')
@@ -143,8 +145,8 @@ enum list_form list_expression(struct list_state *state, struct list_span *line)
 }
 
 /* alert dns any any -> any any (msg:"..."; ...): a rule of Suricata or Snort. */
-enum list_form list_signature(struct list_state *state, struct list_span *line) {
-    (void)state;
+enum list_form list_signature(struct bloom_list *list, struct list_span *line) {
+    (void)list;
     struct list_span rest = *line;
     return line->end[-1] == ')' && list_contains(*line, "msg:") &&
                    list_is_one_of(list_word(&rest), ",alert,drop,log,pass,reject,")

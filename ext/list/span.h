@@ -202,7 +202,7 @@ static inline struct list_span list_word(struct list_span *rest) {
 /* Returns true if a span begins with a scheme, perhaps defanged, and "://", perhaps in brackets. */
 static inline bool list_has_scheme(struct list_span span) {
     size_t i = 0, length = list_length(span);
-    while (i < length && (url_is_letter(span.at[i]) || url_is_digit(span.at[i]) ||
+    while (i < length && (url_is_letter(span.at[i]) || (i > 0 && url_is_digit(span.at[i])) ||
                           span.at[i] == '*' || span.at[i] == '+'))
         i++;
     span.at += i;
@@ -282,11 +282,12 @@ static inline bool list_is_hash(struct list_span span) {
     return span.at == span.end && (length == 32 || length == 40 || length == 64 || length == 128);
 }
 
-/* Returns a word without blanks and quotation marks around it. */
+/* Returns a word without blanks and quotation marks around it, or the marks of AsciiDoc. */
 static inline struct list_span list_unquoted(struct list_span word) {
     word = list_trim(word);
-    word.at += list_begins(word, "'") || list_begins(word, "\"");
-    word.end -= list_ends(word, "'") || list_ends(word, "\"");
+    while (list_length(word) > 2 && *word.at == word.end[-1] &&
+           (*word.at == '"' || *word.at == '\'' || *word.at == '`' || *word.at == '+'))
+        word = list_trim((struct list_span){word.at + 1, word.end - 1});
     return word;
 }
 

@@ -4,7 +4,7 @@
  * field is not an entry. A name counts as one unless it ends like a file or begins like the name of
  * a package. If a heading or a word for a type says that the field is a host, it does in any case.
  */
-#include "list/forms.h"
+#include "list/list.h"
 #include "url/url.h"
 
 #include <stdlib.h>
@@ -167,84 +167,85 @@ static bool list_is_file_or_package(struct list_span name) {
            list_is(first, "net") || list_is(first, "org");
 }
 
-/* Says what a host without a scheme is, perhaps defanged and with a port. It is an entry if it is
- * an IPv4 address, or a name with a dot whose last label begins with a letter. */
-static enum list_class list_host_class(struct list_span host, bool has_path) {
-    uint8_t plain[512]; /* longer than any host */
-    size_t used;
-    if (list_length(host) > sizeof plain)
+/* Says what a field without a scheme is that list_read takes for an entry, perhaps defanged. People
+ * mean an IPv4 address only in its usual form, and a name only if its last label begins with a
+ * letter and is longer. */
+static enum list_class list_entry_class(const struct bloom_list *list) {
+    struct list_span text = {list->text, list->text + list->used};
+    const struct list_span name = {list->key, list->key + list->url.host};
+    const struct list_span last = list_last(name, '.');
+    const bool is_name = list_find_any(text, "/?:") == text.end;
+    text.end = list_find_any(text, "/?");
+    if (list_find_any(text, "@\\#") < text.end || list_contains(text, ".."))
         return LIST_IS_WORD;
-    list_refang(host, NULL, plain, &used);
-    struct list_span port = {plain, plain + used}, name = list_split(&port, ':'), last;
-    const bool has_port = name.end < port.end;
-    for (; port.at < port.end; port.at++)
-        if (!url_is_digit(*port.at))
-            return LIST_IS_WORD;
-    name.at += list_begins(name, "*.") ? 2 : list_begins(name, ".");
-    name.end -= list_ends(name, ".");
-    last = name;
-    for (const uint8_t *at = name.at; at < name.end; at++)
-        if (*at == '.' && at > last.at)
-            last.at = at + 1;
-        else if (!list_is_of_name(*at))
-            return LIST_IS_WORD;
-    if (!list_is_ipv4(name) && (last.at == name.at || list_length(last) < 2 ||
-                                (!url_is_letter(*last.at) && *last.at < 0x80)))
+    if (list->url.address)
+        return *name.at == '[' || list_is_ipv6(text) || list_is_ipv4(list_split(&text, ':'))
+                   ? LIST_IS_ENTRY
+                   : LIST_IS_WORD;
+    if (list_length(last) < 2 || !url_is_letter(*last.at))
         return LIST_IS_WORD;
-    return has_path || has_port || !list_is_file_or_package(name) ? LIST_IS_ENTRY
-                                                                  : LIST_IS_DOUBTFUL;
+    return is_name && list_is_file_or_package(name) ? LIST_IS_DOUBTFUL : LIST_IS_ENTRY;
 }
 
-static enum list_class list_judge(struct list_span *field) {
+/* Returns where a defanged entry ends: at something that its author has left out, as in h/<id> and
+ * h/[a random name]. */
+static const uint8_t *list_gap(struct list_span entry) {
+    const uint8_t *at = entry.at,
+                  *closed = list_last(entry, ']').at; /* the entry if there is none */
+    const char *meant;
+    for (; at < entry.end && *at != '<'; at++) {
+        const bool in_path = at > entry.at + 1 && at[-1] == '/' && at[-2] != '/';
+        if (*at == '[' && (in_path || closed <= at || closed == entry.at) &&
+            list_piece((struct list_span){at, entry.end}, false, &meant) == 0)
+            break;
+    }
+    return at;
+}
+
+static enum list_class list_judge(struct bloom_list *list, struct list_span *field) {
     struct bloom_url_plain plain;
-    if (list_length(*field) == 0 || list_is_number(*field) || list_is_card(*field))
+    if (list_length(*field) == 0 || list_is_number(*field))
         return LIST_IS_WORD;
     const bool has_dot = list_has(*field, '.');
     const enum list_class type = has_dot ? LIST_IS_WORD : list_meaning_of(*field).type;
-    if (type != LIST_IS_WORD)
+    if (type != LIST_IS_WORD || (!has_dot && !list_has(*field, ':')))
         return type;
-    const bool with_scheme = list_has_scheme(*field);
-    if (with_scheme && !list_is_defanged(*field))
+    const bool with_scheme = list_has_scheme(*field), is_defanged = list_is_defanged(*field);
+    if (with_scheme && !is_defanged)
         return LIST_IS_URL;
     if (bloom_url_read_plain(&plain, field->at, list_length(*field)) &&
-        plain.end == list_length(*field) && field->at[plain.host_end - 2] != '.') {
-        const struct list_span name = {field->at, field->end};
-        return plain.host == 0 && !plain.address && plain.host_end == plain.end &&
-                       list_is_file_or_package(name)
-                   ? LIST_IS_DOUBTFUL
-                   : LIST_IS_ENTRY;
-    }
+        plain.end == list_length(*field))
+        return plain.address                                                    ? LIST_IS_ENTRY
+               : field->at[plain.host_end - 2] == '.'                           ? LIST_IS_WORD
+               : plain.host_end == plain.end && list_is_file_or_package(*field) ? LIST_IS_DOUBTFUL
+                                                                                : LIST_IS_ENTRY;
     const bool has_scheme = with_scheme || list_mangled_scheme(*field) > 0;
-    const bool is_defanged = list_is_defanged(*field);
-    if (is_defanged || !has_scheme)
+    if ((is_defanged || !has_scheme) && list_has(*field, '|')) {
         field->end = list_find(*field, '|');
-    const struct list_span last = list_last(*field, ' ');
-    if (is_defanged &&
-        !(list_is_defanged(last) && list_host_class(last, false) == LIST_IS_DOUBTFUL))
+        return list_judge(list, field);
+    }
+    struct list_span last = list_last(*field, ' ');
+    if (is_defanged && (last.at == field->at || !list_is_defanged(last) ||
+                        list_judge(list, &last) != LIST_IS_DOUBTFUL))
         field->end =
             list_find((struct list_span){field->at, list_find_either(*field, ' ', '\t')}, ',');
+    if (is_defanged)
+        field->end = list_gap(*field);
     if (has_scheme)
         return LIST_IS_URL;
-    struct list_span network = *field, host = *field;
-    if (list_network(&network) == LIST_RANGE)
-        return LIST_IS_RANGE;
-    host.end = list_find(*field, '/');
-    const bool has_path = host.end < field->end;
-    host.end = list_find(host, '?');
-    network = host;
-    if (list_begins(host, "[") && list_has(host, ']')) /* before a port */
-        network.end = list_find(host, ']') + 1;
-    if (list_is_ipv6(list_without_brackets(network)))
-        return LIST_IS_ENTRY;
-    return list_host_class(host, has_path);
+    const enum list_form form = list_read(list, *field, LIST_FIELD);
+    return form == LIST_RANGE ? LIST_IS_RANGE
+           : list_ends(*field, " ") || (form >= LIST_NO_KEY && form != LIST_LOCAL)
+               ? LIST_IS_WORD
+               : list_entry_class(list);
 }
 
-enum list_class list_class_of(struct list_span *field) {
+enum list_class list_class_of(struct bloom_list *list, struct list_span *field) {
     struct list_span value = *field;
-    const enum list_class class = list_judge(field);
+    const enum list_class class = list_judge(list, field);
     if (class != LIST_IS_WORD || list_meaning_of(list_split(&value, ':')).type != LIST_IS_HOST_TYPE)
         return class;
-    if (list_judge(&value) < LIST_IS_RANGE)
+    if (list_judge(list, &value) < LIST_IS_RANGE)
         return LIST_IS_WORD;
     *field = value; /* Ip:192.0.2.9 */
     return LIST_IS_URL;

@@ -148,8 +148,7 @@ enum {
     ROW_SALT_AT = 32,
     ROW_NEWEST_AT = 48,
     ROW_PERIOD_AT = 52,
-    ROW_HAS_PERIOD_AT = 60,
-    ROW_END_AT = 61, /* zeros follow */
+    ROW_HAS_PERIOD_AT = 60, /* zeros follow */
     ROW_CHECKSUM_AT = 64
 };
 
@@ -234,20 +233,19 @@ bool bloom_configuration_read(struct bloom_configuration *configuration,
         return bloom_fail(problem, "has numbers that this release does not know");
     configuration->key_shape =
         (struct bloom_shape){.layout = growth->layout, .keying = growth->keying};
-    /* What was not read must be zero, and without generations, so must the rotation. */
-    bloom_configuration_write(configuration, again);
-    if (growth->generations > 1) {
-        const struct bloom_rotation rotation = bloom_rotation_load(row);
-        bloom_rotation_store(&rotation, again);
-    }
-    return memcmp(row, again, sizeof again) == 0 ||
+    bloom_configuration_write(configuration, again); /* with zeros for what was not read */
+    return bloom_configuration_same(row, again) ||
            bloom_fail(problem, "has numbers where this release knows only zeros");
 }
 
-bool bloom_configuration_same(const uint8_t one[BLOOM_CONFIGURATION_BYTES],
-                              const uint8_t other[BLOOM_CONFIGURATION_BYTES]) {
-    return memcmp(one, other, ROW_NEWEST_AT) == 0 &&
-           memcmp(one + ROW_END_AT, other + ROW_END_AT, ROW_CHECKSUM_AT - ROW_END_AT) == 0;
+bool bloom_configuration_same(const uint8_t row[BLOOM_CONFIGURATION_BYTES],
+                              const uint8_t known[BLOOM_CONFIGURATION_BYTES]) {
+    uint8_t rotated[BLOOM_CONFIGURATION_BYTES];
+    const struct bloom_rotation rotation = bloom_rotation_load(row);
+    memcpy(rotated, known, sizeof rotated);
+    if (memcmp(row, known, sizeof rotated) != 0 && row[ROW_GENERATIONS_AT] > 1)
+        bloom_rotation_store(&rotation, rotated);
+    return memcmp(row, rotated, sizeof rotated) == 0;
 }
 
 struct bloom_rotation bloom_rotation_load(const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {

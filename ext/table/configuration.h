@@ -53,9 +53,10 @@ bool bloom_configuration_read(struct bloom_configuration *configuration,
                               const uint8_t row[BLOOM_CONFIGURATION_BYTES],
                               char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Returns true if both may be row 0 of one table, because they differ in the rotation only. */
-bool bloom_configuration_same(const uint8_t one[BLOOM_CONFIGURATION_BYTES],
-                              const uint8_t other[BLOOM_CONFIGURATION_BYTES]);
+/* Returns true if both may be row 0 of one table, because row is what rotations make of the known
+ * one. Without generations nothing may differ. */
+bool bloom_configuration_same(const uint8_t row[BLOOM_CONFIGURATION_BYTES],
+                              const uint8_t known[BLOOM_CONFIGURATION_BYTES]);
 
 /* Load the rotation from row 0, and store it there. */
 struct bloom_rotation bloom_rotation_load(const uint8_t row[BLOOM_CONFIGURATION_BYTES]);

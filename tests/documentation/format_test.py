@@ -160,11 +160,15 @@ class Filters(WithExtension):
                                          bytes(map(join, ours.payload, other.payload)))
 
     def test_headers_are_refused_alike(self):
-        """Every byte of a header changed, its checksum made right again; values at each edge."""
+        """Every bit of a header changed, without and with a right checksum; values at each edge."""
         fuse = [self.fuse(*made) for made in ((3, 0.25), (1, 0.5), (9, 0.01, SALT))]
         judgements = [0, 0]
         for sound in [one.data() for one in every_filter()] + fuse:
-            cases = [sound[:-1], sound + b"\0", b"x" + sound, sound[:56] + bytes(8) + sound[64:],
+            for bit in range(512 * (1 + sound[7])):
+                flipped = bytearray(sound)
+                flipped[bit // 8] ^= 1 << bit % 8
+                self.assertIsNotNone(self.judge_alike(bytes(flipped)))
+            cases = [sound[:-1], sound + b"\0", b"x" + sound,
                      *(sound[:size] for size in range(130))]
             cases += [resealed(sound, at, bytes([sound[at] ^ 1 << bit]))
                       for at in [*range(4, 56), *range(64, min(len(sound), 128))]
@@ -323,9 +327,8 @@ class LaterReleases(WithExtension):
                      "a header line": resealed(wide, 80 if sound[7] else 7, b"\1")}
             for kind, data in later.items():
                 for form in (data[:5], data[:63], data[:size], data[:-1], data, data + bytes(99)):
-                    wanted = (r"has format version 2, .*Get a release that reads version 2$"
-                              if kind == "version" else r"is cut off: .*Store it whole$"
-                              if len(form) < 64 and (kind != "lines" or len(form) < 8)
+                    judged_at = {"version": 5, "lines": 8}.get(kind, 64)
+                    wanted = (r"is cut off: .*Store it whole$" if len(form) < judged_at
                               else r"is cut off: |Get a newer release" if kind == "a header line"
                               else r"Get a newer release")
                     for sql in ("SELECT bloom_check(?, 1)", "SELECT bloom_union(?)"):
@@ -341,7 +344,8 @@ class LaterReleases(WithExtension):
             good, = self.database.execute("SELECT data FROM seen_data WHERE id = 0").fetchone()
             version = good[:4] + b"\2" + good[5:]
             later = [version[:5], version[:71], version, version + bytes(99)]
-            for at, value in ((5, 99), (6, 99), (7, 99), (8, 99), (9, 99), (11, 1), (61, 1)):
+            for at, value in ((5, 99), (6, 99), (7, 99), (8, 99), (9, 99), (11, 1), (52, 1),
+                              (60, 2), (61, 1), (61 if good[10] > 1 else 48, 1)):
                 row = good[:at] + bytes([value]) + good[at + 1:64]
                 later.append(row + struct.pack("<Q", murmur3(row)[0]))
             for row in later:

@@ -316,7 +316,7 @@ LAYOUTS = {
     (3, 1): ("classic32", 255, 2**52, 64, classic32_bits),
     (4, 1): ("counting", 21, 2**52, 2048, lambda h, m, k: blocked_bits(h, m // 4, k)),
     (5, 1): ("fuse", 3, 2**52, 1, None),
-    (6, 2): ("bitmap", 1, 2**52, 1, bitmap_bits),
+    (6, 2): ("bitmap", 1, 2**40, 1, bitmap_bits),
     (7, 4): ("spark1", FOREIGN, 2**37 - 64, 64, spark1_bits),
     (8, 4): ("spark2", FOREIGN, 2**37 - 64, 64, spark2_bits),
     (9, 5): ("dcso", FOREIGN, 2**52, 1, dcso_bits),

@@ -36,20 +36,15 @@ BATCH = 100000
 PAGE = (TOP / "ext/URLS.md").read_text(encoding="utf-8")
 
 
-def from_page(cell):
-    """A cell of a table: `text` in which <0A> is a byte."""
-    text = re.fullmatch(r"`(.*)`", cell)[1]
-    return re.sub(rb"<([0-9A-F]{2})>", urls_program.byte_of, text.encode("utf-8"))
-
-
 def vectors():
-    rows = re.findall(r"^\| (`[^|]*`) \| (none|`[^|` ]*`) \|$", PAGE, re.MULTILINE)
-    return [(from_page(url), None if wanted == "none" else wanted.strip("`"))
-            for url, wanted in rows]
+    lines = (TOP / "tests/documentation/golden/urls.txt").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    return [(re.sub(rb"<([0-9A-F]{2})>", urls_program.byte_of, url.encode("ascii")),
+             None if wanted == "none" else wanted) for url, wanted in rows]
 
 
 def key_vectors():
-    block = re.search(r"\nThe keys of some URLs.*?```text\n(.*?)```", PAGE, re.DOTALL)[1]
+    block = re.search(r"## Vectors\n.*?```text\n(.*?)```", PAGE, re.DOTALL)[1]
     return [(url.encode("ascii"), lines.split())
             for url, lines in re.findall(r"^(\S+)\n((?: .*\n)+)", block, re.MULTILINE)]
 

@@ -1,7 +1,7 @@
 /* URLs as keys: by a few examples of names beyond ASCII and IPv6 addresses; by properties over
- * random URLs; and at the limits, a megabyte of what could take quadratic time. The rules have
- * their examples in ext/URLS.md, and urls_test.py holds names, addresses and all else at random
- * against what browsers' parsers make of them. */
+ * random URLs; and at the limits, a megabyte of what could take quadratic time. Examples of the
+ * rules are in tests/documentation/golden/urls.txt, and urls_test.py holds names, addresses and all
+ * else at random against what browsers' parsers make of them. */
 #include "library_test.h"
 
 #include "url/url.h"

@@ -345,20 +345,20 @@ class AsASet(Program):
                 ("ValueError: sqlite_bloom.Filter: the data is not a filter: it has 0 bytes and"
                  " does not begin with 89424c4d...", Filter, b""),
                 # Columns, of which each function takes the same.
-                ("TypeError: sqlite_bloom.Filter.update: keys is one key. Pass a list of it,"
-                 " ['abc']", filter.update, "abc"),
-                *((f"TypeError: sqlite_bloom.Filter.build: keys is {text!r}. Pass the open file"
-                   " itself, or text.splitlines()", build, text)
-                  for text in ("a\nb", "a\r", sys.executable)),
+                *((f"TypeError: sqlite_bloom.Filter.build: keys is one {type(one).__name__},"
+                   f" {one!r:.19}...", build, one)
+                  for one in ("list.txt", b"", bytearray(b"a\r"), memoryview(b"abc"))),
+                ("TypeError: sqlite_bloom.Filter.check: column is one str, 'a\\nb'. Pass a list of"
+                 " keys, an open file, or text.splitlines()", check, "a\nb"),
                 ("ValueError: sqlite_bloom.Filter.build: the last key is empty, as"
                  " text.split('\\n') leaves one. Pass text.splitlines(). If '' is a key, add it"
                  " before the others",
                  build, "a\nb\n".split("\n")),
                 ("TypeError: sqlite_bloom.Filter.from_blocklist: text is None. Pass the text of the"
                  " list, or the open file", Filter.from_blocklist, None),
+                ("ValueError: sqlite_bloom.Filter.from_blocklist: fpr is 0. Pass a number between 0"
+                 " and 1", Filter.from_blocklist, "a.example", 0),
                 ("ValueError: sqlite_bloom.Filter.from_blocklist: ...", Filter.from_blocklist, ""),
-                ("TypeError: sqlite_bloom.Filter.update: keys is one key. Pass a list of it,"
-                 " [<memory at...", filter.update, memoryview(b"abc")),
                 ("TypeError: sqlite_bloom.Filter.check: column is None and cannot be iterated. Pass"
                  " an iterable of keys", check, None),
                 ("TypeError: sqlite_bloom.Filter.build: keys is Path('list.txt') and cannot be"
@@ -575,6 +575,7 @@ def columns():
                 for _ in range(count))], list
     yield ["k" * 3_000_000, "b" * 3_000_000, "b" * 3_000_001], list
     yield [None] * 200 + ["k7"], list
+    yield ["k7", pandas.NA], list  # which cannot be compared
     for kind in (str, bytes, int, float):
         yield [type("Own", (kind,), {})(b"7" if kind is bytes else 7)], list
 

@@ -99,6 +99,7 @@ const cases = {
     assert.deepEqual([hosts.key, hosts.fpr, hosts.layout], ["host", 0.01, "fuse"]);
     says("Filter.fromBlocklist(): text is 5. Pass the text of a list, or its bytes",
       () => Filter.fromBlocklist(5));
+    assert.throws(() => Filter.fromBlocklist(list, { fpr: 0 }), /fpr is 0. Pass a number between/);
     for (const text of ["", "# nothing\n"])
       assert.throws(() => Filter.fromBlocklist(text), /fromBlocklist\(\): no line has an entry/);
     assert.throws(() => Filter.fromBlocklist("hosts.txt"), /looks like the name of a file/);
@@ -138,8 +139,11 @@ const cases = {
     assert.throws(() => filter.has("x".repeat(5000) + "\udc00"), /half of a surrogate pair/);
     says("add(): the key is 9007199254740992. Numbers beyond 2^53 are rounded. Pass a bigint," +
       " such as 9007199254740993n", () => filter.add(2 ** 53));
-    says("add(): the key is Uint8Array(0) []. Its bytes were transferred away. Pass a copy" +
-      " that was made before", () => filter.add(transferred(new Uint8Array(8))));
+    const cut = new Uint8Array(new ArrayBuffer(16, { maxByteLength: 16 }), 8, 8);
+    cut.buffer.resize?.(8); // of Node.js 20
+    for (const gone of [transferred(new Uint8Array(8)), cut.buffer.resize ? cut : transferred(cut)])
+      says("add(): the key is Uint8Array(0) []. Its bytes were transferred or cut off. Pass a" +
+        " copy that was made before", () => filter.add(gone));
     const many = function* () { yield* numbered("a", 1500); yield {}; };
     says(`addAll(): key 1501 is {}. ${isKey}`, () => filter.addAll(many()));
     says(`Filter.build(): key 1501 is {}. ${isKey}`, () => Filter.build(many()));
@@ -191,8 +195,13 @@ const cases = {
     assert.throws(() => new Filter(9, { layout: "x" }), /^Error: .*: layout is 'x'/);
     assert.throws(() => new Filter(9, { get fpr() { throw new Error("mine"); } }),
       { message: "mine" });
-    const other = require("vm").runInNewContext("Object.freeze({ fpr: 0.5 })"); // of another realm
+    const other = require("vm").runInNewContext( // of another realm
+      "Object.freeze({ fpr: 0.5, salt: new Uint8Array(16) })");
     assert.equal(new Filter(9, other).fpr, 0.5);
+    const { constructor } = other.salt;
+    same(new Filter(constructor.from(new Filter(9).add("a").bytes())), new Filter(9).add("a"));
+    assert.equal(new Filter(9).add(new constructor(0)).has(""), true);
+    assert.equal(Filter.fromBlocklist(constructor.from(Buffer.from("a.example"))).count, 1);
     says("new Filter(): argument 3 is 9. Leave it out", () => new Filter(9, {}, 9));
     const bytes = new Filter(9).bytes();
     says("new Filter(): argument 2 is {}. Leave it out, because the bytes say it",
@@ -248,6 +257,20 @@ const cases = {
       () => Filter.build(thrower)])
       assert.throws(work, { message: "mine" });
     assert.equal(filter.has("x"), true);
+    const proxy = new Proxy(["a", "b", "c"], {});
+    assert.deepEqual([...Filter.build(proxy).check(proxy)], [1, 1, 1]);
+    same(new Filter(9).addAll(proxy), new Filter(9).addAll([...proxy]));
+    let isOpen = false;
+    const endless = function* () {
+      isOpen = true;
+      try {
+        for (;;) yield {};
+      } finally {
+        isOpen = false;
+      }
+    };
+    for (const work of [() => filter.addAll(endless()), () => Filter.build(endless())])
+      assert.deepEqual([assert.throws(work, /key 1 is {}/), isOpen], [undefined, false]);
     const inner = function* () { yield "a"; yield `${Filter.build(["b"]).count}`; };
     assert.equal(Filter.build(inner()).has("1"), true);
   },

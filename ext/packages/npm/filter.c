@@ -108,12 +108,12 @@ static enum reading read_key(struct call *call, napi_value value, double number,
                              size_t room, char **longer, struct sqlite_bloom_key *key) {
     const double limit = 9007199254740992; /* 2^53 */
     const napi_env env = call->env;
-    enum reading otherwise = NO_KEY;
     double real;
     int64_t integer;
     void *bytes;
     size_t length;
     bool is_whole;
+    *key = (struct sqlite_bloom_key){.length = 0}; /* not a key */
     if (napi_get_value_string_utf8(env, value, to, room, &length) == napi_ok) {
         if (length + 4 >= room) { /* a letter that did not fit has 4 bytes at most */
             napi_get_value_string_utf8(env, value, NULL, 0, &length);
@@ -125,7 +125,6 @@ static enum reading read_key(struct call *call, napi_value value, double number,
         *key = sqlite_bloom_text_key(to, length);
         if (!has_replacement(to, length))
             return IS_KEY;
-        otherwise = IS_KEY;
     } else if (napi_get_value_double(env, value, &real) == napi_ok && real == real) {
         *key = sqlite_bloom_real_key(real);
         if (real > -limit && real < limit) {
@@ -133,7 +132,6 @@ static enum reading read_key(struct call *call, napi_value value, double number,
                 *key = sqlite_bloom_integer_key((int64_t)real);
             return IS_KEY;
         }
-        otherwise = IS_KEY;
     } else if (napi_get_value_bigint_int64(env, value, &integer, &is_whole) == napi_ok &&
                is_whole) {
         *key = sqlite_bloom_integer_key(integer);
@@ -142,11 +140,12 @@ static enum reading read_key(struct call *call, napi_value value, double number,
         if (length > 0 && length < room)
             bytes = memcpy(to, bytes, length);
         *key = sqlite_bloom_bytes_key(bytes, length);
-        if (length > 0)
+        if (length > 0) /* or else they may be gone */
             return IS_KEY;
-        otherwise = IS_KEY; /* unless the bytes were transferred to a worker */
     }
-    return is_key_after_all(call, value, number) ? otherwise : THROWN;
+    if (!is_key_after_all(call, value, number))
+        return THROWN;
+    return key->type != 0 ? IS_KEY : NO_KEY;
 }
 
 /* --- One key --- */
@@ -232,7 +231,6 @@ static bool read_batch(struct call *call, struct work *work, napi_value array, u
     for (; *at < end && count < BATCH_KEYS && !is_outside; ++*at) {
         struct sqlite_bloom_key *key = &work->keys[count];
         napi_value value;
-        *key = (struct sqlite_bloom_key){.length = 0}; /* not a key */
         reading = napi_get_element(call->env, array, *at, &value) == napi_ok
                       ? read_key(call, value, work->number + *at + 1, text + used,
                                  sizeof text - used, &longer, key)
@@ -267,18 +265,18 @@ static napi_value filter_read(napi_env env, napi_callback_info info) {
     struct call call;
     struct work work = {.answers = NULL};
     napi_value given[3];
-    void *answers;
+    void *answers = NULL;
     uint32_t length;
     size_t room;
     if (!read_call(&call, env, info, 3, given))
         return NULL;
     napi_get_value_double(env, given[1], &work.number);
-    if (read_bytes(env, given[2], &answers, &room))
-        work.answers = answers;
+    read_bytes(env, given[2], &answers, &room);
+    work.answers = answers;
     return napi_get_array_length(env, given[0], &length) == napi_ok &&
-                   read_array(&call, &work, given[0], length)
+                   (answers == NULL || room >= length) && read_array(&call, &work, given[0], length)
                ? call.self
-               : NULL;
+               : fail(&call);
 }
 
 /* --- Making a filter --- */
@@ -287,12 +285,14 @@ static void *allocate(void *context, size_t bytes) {
     const struct addon *addon = context;
     napi_value size, buffer;
     void *memory;
+    size_t room = 0;
     if (addon->allocate == NULL)
         return malloc(bytes);
     return napi_create_double(addon->env, (double)bytes, &size) == napi_ok &&
                    napi_call_function(addon->env, addon->allocate, addon->allocate, 1, &size,
                                       &buffer) == napi_ok &&
-                   napi_get_arraybuffer_info(addon->env, buffer, &memory, &bytes) == napi_ok
+                   napi_get_arraybuffer_info(addon->env, buffer, &memory, &room) == napi_ok &&
+                   room >= bytes
                ? memory
                : NULL;
 }

@@ -2,14 +2,14 @@
 // index.cjs: how options are checked, and how keys are read.
 "use strict";
 
-const { inspect } = require("util");
+const { inspect, types: { isProxy, isUint8Array } } = require("util");
 
 const problem = (name, what) => new TypeError(`sqlite-bloom: ${name}(): ${what}`);
 const shown = (value) => inspect(value, { depth: 0, breakLength: Infinity }).slice(0, 60);
 
 const isWord = (value) => typeof value === "string" && /^[\w-]+$/.test(value);
-const isRate = (value) => value === null || (typeof value === "number" && !Number.isNaN(value));
-const isSalt = (value) => isWord(value) || (value instanceof Uint8Array && value.length === 16);
+const isRate = (value) => value === null || (typeof value === "number" && value > 0);
+const isSalt = (value) => isWord(value) || (isUint8Array(value) && value.length === 16);
 
 // The options: a test of the value, and what to pass. C checks the ranges.
 const OPTIONS = {
@@ -58,7 +58,7 @@ function optionsOf(name, known, given, count) {
 // What C takes: the rate, and the other options as text.
 function parametersOf({ fpr, layout = "blocked", key, salt }) {
   const rate = layout === "bitmap" ? 0 : key === undefined ? 0.01 : 0.0001;
-  const digits = salt instanceof Uint8Array ? Buffer.from(salt).toString("hex") : salt;
+  const digits = isUint8Array(salt) ? Buffer.from(salt).toString("hex") : salt;
   const words = Object.entries({ layout, key, salt: digits })
     .filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${value}`);
   return [fpr === undefined ? rate : (fpr ?? 0), words.join(", ")];
@@ -76,16 +76,16 @@ function explain(name, value, number) {
     advice = "Numbers beyond 2^53 are rounded. Pass a bigint, such as 9007199254740993n";
   } else if (typeof value === "bigint") {
     if (BigInt.asIntN(64, value) === value) return;
-  } else if (value instanceof Uint8Array) {
-    if (!isDetached(value)) return;
-    advice = "Its bytes were transferred away. Pass a copy that was made before";
+  } else if (isUint8Array(value)) {
+    if (!isGone(value)) return;
+    advice = "Its bytes were transferred or cut off. Pass a copy that was made before";
   }
   throw problem(name, `${number > 0 ? `key ${number}` : "the key"} is ${shown(value)}. ${advice}`);
 }
 
-function isDetached(bytes) {
+function isGone(bytes) {
   try {
-    return new Uint8Array(bytes.buffer) === undefined;
+    return Uint8Array.prototype.keys.call(bytes) === undefined;
   } catch {
     return true;
   }
@@ -113,9 +113,10 @@ function* batchesOf(name, keys) {
   if (typeof keys === "string" || ArrayBuffer.isView(keys) ||
       typeof keys?.[Symbol.iterator] !== "function")
     throw problem(name, `keys is ${shown(keys)}. Pass an iterable of keys, for example [key]`);
-  let batch = Array.isArray(keys) ? keys : [];
+  const isArray = Array.isArray(keys) && !isProxy(keys); // C reads no proxies
+  let batch = isArray ? keys : [];
   let isFirst = true;
-  for (const key of Array.isArray(keys) ? [] : keys) {
+  for (const key of isArray ? [] : keys) {
     if (batch.length === BATCH_KEYS) {
       refuseLines(name, batch, isFirst, false);
       yield batch;
@@ -137,7 +138,7 @@ function argumentsOf(given) {
   const [source] = given;
   if (source === MADE) return given.slice(1);
   const name = "new Filter";
-  const isBytes = source instanceof Uint8Array;
+  const isBytes = isUint8Array(source);
   if (isBytes && given.length > 1)
     throw problem(name, `argument 2 is ${shown(given[1])}. Leave it out, because the bytes say it`);
   if (isBytes && source.length === 0) explain(name, source, 0);
@@ -180,13 +181,17 @@ const makeClass = (define) => class Filter extends define(explain) {
       if (isEmpty && batch.length === 0) throw noKey();
       return batch;
     };
-    return new Filter(MADE, "keys", next, ...parametersOf(more));
+    try {
+      return new Filter(MADE, "keys", next, ...parametersOf(more));
+    } finally {
+      batches.return(); // closes what the keys come from
+    }
   }
 
   static fromBlocklist(text) {
     const name = "Filter.fromBlocklist";
     const options = optionsOf(name, OF_FILTER, arguments, 2);
-    if (typeof text !== "string" && !(text instanceof Uint8Array))
+    if (typeof text !== "string" && !(isUint8Array(text)))
       throw problem(name, `text is ${shown(text)}. Pass the text of a list, or its bytes`);
     const parameters = parametersOf({ fpr: 0.0001, ...options });
     return new Filter(MADE, "list", Buffer.from(text), ...parameters);
@@ -204,8 +209,9 @@ const makeClass = (define) => class Filter extends define(explain) {
   check(keys) {
     if (!Array.isArray(keys))
       throw problem("check", `keys is ${shown(keys)}. Pass an array, for example [...keys]`);
-    const answers = new Uint8Array(keys.length);
-    super.check(keys, 0, answers);
+    const array = isProxy(keys) ? [...keys] : keys;
+    const answers = new Uint8Array(array.length);
+    super.check(array, 0, answers);
     return answers;
   }
 

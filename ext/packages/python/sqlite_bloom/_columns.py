@@ -2,7 +2,6 @@
 done that.
 """
 
-import os
 import sys
 
 _COLUMNS = (("pandas", "Series"), ("pandas", "Index"), ("pandas.api.extensions", "ExtensionArray"),
@@ -16,12 +15,10 @@ def checked(keys, name, what="keys"):
     """The keys, or the lines of an open file. name: of the function, for errors."""
     if isinstance(keys, (str, bytes, bytearray)) or (
             isinstance(keys, memoryview) and keys.format in ("B", "c")):
-        if isinstance(keys, str) and ("\n" in keys or "\r" in keys or os.path.exists(keys[:999])):
-            raise TypeError(f"{name}: {what} is {keys!r:.60}. Pass the open file itself, or"
-                            " text.splitlines()")
-        raise TypeError(f"{name}: {what} is one key. Pass a list of it, [{keys[:40]!r}]")
-    if what == "keys" and isinstance(keys, list) and keys[1:] and keys[-1:] == [""] and all(
-            type(key) is str for key in keys):
+        raise TypeError(f"{name}: {what} is one {type(keys).__name__}, {keys!r:.60}. Pass a list of"
+                        " keys, an open file, or text.splitlines()")
+    if what == "keys" and isinstance(keys, list) and len(keys) > 1 and type(keys[-1]) is str and (
+            not keys[-1]) and all(type(key) is str for key in keys):
         raise ValueError(f"{name}: the last key is empty, as text.split('\\n') leaves one. Pass"
                          " text.splitlines(). If '' is a key, add it before the others")
     if hasattr(keys, "read"):

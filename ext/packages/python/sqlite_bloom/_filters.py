@@ -240,6 +240,8 @@ class Filter(_filter.Filter):
         if type(text) not in (str, bytes):
             raise TypeError(f"{name}: text is {text!r:.60}. Pass the text of the list, or the open"
                             " file")
+        if fpr == 0:
+            raise ValueError(f"{name}: fpr is 0. Pass a number between 0 and 1")
         made = cls.__new__(cls)
         made._from_list(text, fpr or 0.0, options)
         return made
