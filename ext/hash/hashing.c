@@ -5,7 +5,7 @@
  */
 #include "hash/hashing.h"
 
-#include "hash/murmur3.h"
+#include <string.h>
 
 bool bloom_real_as_integer(enum bloom_reals reals, double key, int64_t *integer) {
     /* 2^63 itself is out of the integer range, -2^63 is in it; both are exact doubles. */
@@ -18,29 +18,16 @@ bool bloom_real_as_integer(enum bloom_reals reals, double key, int64_t *integer)
     return reals != BLOOM_REALS_WHOLE;
 }
 
-static void murmur3_bytes(const uint64_t seed[2], const void *bytes, size_t length,
-                          uint64_t *words) {
-    (void)seed;
-    bloom_murmur3_bytes(bytes, length, words);
-}
-
-static bool murmur3_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
-    (void)seed;
-    bloom_murmur3_integer(key, words);
-    return true;
-}
-
 static bool integer_of_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
     (void)seed;
     words[0] = (uint64_t)key;
     return key >= 0;
 }
 
+/* Its functions are those of murmur3.h, which filter/key.h calls by their names. */
 const struct bloom_hashing bloom_hashing_murmur3 = {
     .keys = "text, BLOBs and numbers",
     .number = 1,
-    .bytes = murmur3_bytes,
-    .integer = murmur3_integer,
     .reals = BLOOM_REALS_WHOLE_OR_BITS,
 };
 

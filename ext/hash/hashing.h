@@ -38,7 +38,8 @@ struct bloom_hashing {
     bool text_only;   /* BLOBs are no keys; else a BLOB is the same key as a text of its bytes */
     enum bloom_reals reals; /* plays no part if integers are no keys */
 
-    /* Write the words of a key. A NULL member means that no key has this type. seed is what
+    /* Write the words of a key. A NULL member means that no key has this type; those of murmur3 are
+     * NULL because filter/key.h calls its functions by their names. seed is what
      * bloom_shape_seed returns: the salt, or the extra bytes of the header, which hold the seed of
      * another system's hashing. integer returns false when no filter can contain the key. */
     void (*bytes)(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words);

@@ -556,11 +556,11 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
 }
 
 /* In a damaged file the ids may go round in circles, so they must rise. */
-static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 last,
-                bloom_chunk_visit *visit, void *argument) {
+static int visit_rows(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 last,
+                      bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
-    int code = bloom_database_begin_statement(chunks->database, BLOOM_WALK_ROWS, first, last,
+    int code = bloom_database_begin_statement(chunks->database, BLOOM_EACH_ROW, first, last,
                                               &statement, &row);
     if (code != SQLITE_OK)
         return code;
@@ -573,15 +573,15 @@ static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 
             code = visit_row(chunks, statement, visit, argument);
         next = id < INT64_MAX ? id + 1 : id;
     }
-    return bloom_database_end_statement(chunks->database, BLOOM_WALK_ROWS, code);
+    return bloom_database_end_statement(chunks->database, BLOOM_EACH_ROW, code);
 }
 
 int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument) {
-    return walk(chunks, INT64_MIN, INT64_MAX, visit, argument);
+    return visit_rows(chunks, INT64_MIN, INT64_MAX, visit, argument);
 }
 
 int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, bloom_chunk_visit *visit,
                          void *argument) {
-    return walk(chunks, first_id(layer_number(chunks, generation, 0)),
-                first_id(layer_number(chunks, generation, SLOT_LAYERS)) - 1, visit, argument);
+    return visit_rows(chunks, first_id(layer_number(chunks, generation, 0)),
+                      first_id(layer_number(chunks, generation, SLOT_LAYERS)) - 1, visit, argument);
 }

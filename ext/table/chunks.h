@@ -141,8 +141,8 @@ int bloom_change_close(struct bloom_change *change, int code);
 
 /* Calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
  * table, or of one generation. Drafts are taken from memory. An error of visit
- * ends the walk. A row that is no chunk, or contradicts FORMAT-tables.md, is an
- * error. visit must not start another walk. */
+ * ends it, and so does a row that is no chunk or contradicts FORMAT-tables.md. visit must not call
+ * either function. */
 typedef int bloom_chunk_visit(void *argument, const struct bloom_place *place,
                               const struct bloom_head *head, const uint8_t *blocks);
 int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument);

@@ -14,8 +14,8 @@ enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512 };
 /* Of schema and shadow table. By rowid, as a BLOB handle finds a row. */
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
     [BLOOM_READ_ROW] = "SELECT data FROM \"%w\".\"%w\" WHERE rowid = ?1",
-    [BLOOM_WALK_ROWS] = ("SELECT rowid, data FROM \"%w\".\"%w\" WHERE rowid BETWEEN ?1 "
-                         "AND ?2 ORDER BY rowid"),
+    [BLOOM_EACH_ROW] = ("SELECT rowid, data FROM \"%w\".\"%w\" WHERE rowid BETWEEN ?1 "
+                        "AND ?2 ORDER BY rowid"),
     [BLOOM_WRITE_ROW] = "REPLACE INTO \"%w\".\"%w\"(rowid, data) VALUES (?1, ?2)",
     [BLOOM_DELETE_ROWS] = "DELETE FROM \"%w\".\"%w\" WHERE rowid <> ?1",
 };
@@ -234,7 +234,7 @@ int bloom_database_begin_statement(struct bloom_database *database, enum bloom_s
     *row = false;
     int code = bind_first(database, which, first);
     *statement = database->statements[which];
-    if (code == SQLITE_OK && which == BLOOM_WALK_ROWS)
+    if (code == SQLITE_OK && which == BLOOM_EACH_ROW)
         code = end_unless_bound(database, which, sqlite3_bind_int64(*statement, 2, second));
     return code == SQLITE_OK ? take_step(database, which, row) : code;
 }

@@ -29,7 +29,7 @@
 
 enum bloom_statement {
     BLOOM_READ_ROW,    /* by its id */
-    BLOOM_WALK_ROWS,   /* all, in the order of their ids, from one id to another */
+    BLOOM_EACH_ROW,    /* all, in the order of their ids, from one id to another */
     BLOOM_WRITE_ROW,   /* by its id, which may exist */
     BLOOM_DELETE_ROWS, /* all but row 0 */
     BLOOM_STATEMENTS
@@ -95,8 +95,8 @@ int bloom_database_create_table(struct bloom_database *database);
 int bloom_database_drop_table(struct bloom_database *database);
 int bloom_database_rename_table(struct bloom_database *database, const char *name);
 
-/* Begins one of the two statements that read: binds first (and second, for a walk), and takes the
- * first step. *row is true when the statement is at a row. On SQLITE_OK, the statement may be
+/* Begins one of the two statements that read: binds first (and second, for several rows), and takes
+ * the first step. *row is true when the statement is at a row. On SQLITE_OK, the statement may be
  * stepped on, and bloom_database_end_statement must follow. */
 int bloom_database_begin_statement(struct bloom_database *database, enum bloom_statement which,
                                    sqlite3_int64 first, sqlite3_int64 second,

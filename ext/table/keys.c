@@ -1,4 +1,4 @@
-/* One loop serves all: walk the path, and stop where the key is found or its chunk is open. */
+/* One loop serves all: follow the path, and stop where the key is found or its chunk is open. */
 #include "table/keys.h"
 
 /* Looks a key up in one generation. A path ends in the last layer, because chunks.c takes a closed

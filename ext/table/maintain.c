@@ -1,4 +1,4 @@
-/* Time and memory are bounded by the rows that exist, because every function walks over those and
+/* Time and memory are bounded by the rows that exist, because every function visits those and
  * not over all chunks that there could be. Only SELECT filter and merge need as much memory as the
  * first layer has bytes, and SQLITE_LIMIT_LENGTH bounds that. */
 #include "table/maintain.h"

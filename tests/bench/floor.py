@@ -27,8 +27,8 @@ def main(*command):
     sizes = sorted({n for n, _, _ in values})
     filters = list(dict.fromkeys(name for _, name, _ in values))
     heads = [f"{n:,}" for n in sizes]
-    print("\n## Times\n\nMedians at 1 %. `bulk` is 1024 keys a call, which only our layouts have;"
-          "\nlibfilter is its split block filter.")
+    print("\n## Times\n\nMedians at 1 %. The keys are integers. `bulk` is many keys a call, which"
+          "\nonly our layouts have. libfilter has its split block filter, of SplitMix64 of a key.")
     print_table(["ns per key", "filter", *heads], times(values, sizes, filters))
     print("\n## The rate that was asked for, and the rate measured\n\n"
           "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01\n"

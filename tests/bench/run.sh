@@ -83,7 +83,9 @@ build_floor() {
     else
         echo "skipped: libfilter's, for want of $libfilter/include" >&2
     fi
-    $COMPILE -march=native -Iext -o $BUILD/floor $BENCH/floor.c "$@" $OBJECTS -lbloom -lm
+    $COMPILE -Iext -c -o $BUILD/sqlite-bloom-filter.o ext/sqlite-bloom-filter.c
+    $COMPILE -march=native -Iext -o $BUILD/floor $BENCH/floor.c $BUILD/sqlite-bloom-filter.o "$@" \
+        $OBJECTS -lbloom -lm
 }
 
 billion() {

@@ -260,7 +260,7 @@ static void try_faults(struct sequence sequence) {
 }
 
 /* Runs all sequences that begin with one after which that holds. */
-static void walk(const struct sequence *sequence, unsigned holds, int rare) {
+static void enumerate(const struct sequence *sequence, unsigned holds, int rare) {
     struct sequence longer = *sequence;
     longer.length++;
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
@@ -273,7 +273,7 @@ static void walk(const struct sequence *sequence, unsigned holds, int rare) {
         if (after != 0)
             try_faults(longer);
         if (after != 0 && longer.length < longest)
-            walk(&longer, after, rare - is_rare);
+            enumerate(&longer, after, rare - is_rare);
     }
 }
 
@@ -285,7 +285,7 @@ static void run_combination(int count, char **words) {
     if (count > 0)
         run_drawn(&sequence);
     else
-        walk(&sequence, try(&sequence, NULL), atoi(from_environment("RARE", "100")));
+        enumerate(&sequence, try(&sequence, NULL), atoi(from_environment("RARE", "100")));
 }
 
 /* The list of words has it. */

@@ -407,6 +407,7 @@ void world_make(void (*run_names)(const char *names)) {
 }
 
 void world_begin(void) {
+    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD); /* so no mutex costs time */
     char *end = key_list;
     for (int key = 1; key <= KEYS; key++) {
         end += sprintf(end, key == 1 ? "(%d)" : ",(%d)", key);

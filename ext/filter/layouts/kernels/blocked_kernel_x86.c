@@ -77,18 +77,14 @@ WITH_AVX2_INLINE void avx2_set(const struct bloom_shape *shape, uint8_t *block,
                                const uint64_t *words) {
     const __m256i low_starts = _mm256_setr_epi64x(0, 64, 128, 192),
                   high_starts = _mm256_setr_epi64x(256, 320, 384, 448);
-    __m256i low = avx2_half(block), high = avx2_half(block + 32);
-    uint64_t word = bloom_probe_word(words[0]);
-    for (uint32_t probes = shape->probes; probes > 0; word = bloom_next_probe_word(word)) {
-        const uint32_t now = probes < BLOOM_PROBES_PER_WORD ? probes : BLOOM_PROBES_PER_WORD;
-        __m256i left = _mm256_set1_epi64x((long long)word);
-        for (uint32_t i = 0; i < now; i++, left = _mm256_slli_epi64(left, BLOOM_PROBE_BITS)) {
-            __m256i probe = _mm256_srli_epi64(left, 64 - BLOOM_PROBE_BITS);
-            low = avx2_with(low, probe, low_starts);
-            high = avx2_with(high, probe, high_starts);
-        }
-        probes -= now;
-    }
+    __m256i low = avx2_half(block), high = avx2_half(block + 32), probe;
+#define SET(word, i)                                                                               \
+    probe = _mm256_slli_epi64(_mm256_set1_epi64x((long long)(word)), BLOOM_PROBE_BITS * (i));      \
+    probe = _mm256_srli_epi64(probe, 64 - BLOOM_PROBE_BITS);                                       \
+    low = avx2_with(low, probe, low_starts);                                                       \
+    high = avx2_with(high, probe, high_starts)
+    BLOOM_EACH_PROBE(shape, words[0], SET)
+#undef SET
     _mm256_storeu_si256((__m256i *)(void *)block, low);
     _mm256_storeu_si256((__m256i *)(void *)(block + 32), high);
 }
@@ -135,39 +131,17 @@ WITH_AVX512_INLINE __m512i avx512_with(__m512i bits, uint64_t word, unsigned i) 
     const __m512i mask = _mm512_set1_epi64(BLOOM_BLOCK_BITS - 1);
     __m512i probe = _mm512_srli_epi64(_mm512_set1_epi64((long long)word),
                                       64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i);
-    /* (probe ^ starts) & mask, in one instruction, is the bit's number in the lane that has it. In
-     * the others it is 64 or more, and a shift by that much returns zero. */
+    /* (probe ^ starts) & mask, in one instruction, is the distance of avx2_with. */
     __m512i distance = _mm512_ternarylogic_epi64(probe, starts, mask, 0x28);
     return _mm512_or_epi64(bits, _mm512_sllv_epi64(_mm512_set1_epi64(1), distance));
 }
 
-/* One load and one store serve all probes. In the portable loop, probes that fall into the same
- * word wait for one another. */
 WITH_AVX512_INLINE void avx512_set(const struct bloom_shape *shape, uint8_t *block,
                                    const uint64_t *words) {
-    uint32_t probes = shape->probes;
     __m512i bits = _mm512_loadu_si512(block);
-    for (uint64_t word = bloom_probe_word(words[0]);; word = bloom_next_probe_word(word)) {
-        switch (probes) {
-        default:
-            bits = avx512_with(bits, word, 6); /* fall through */
-        case 6:
-            bits = avx512_with(bits, word, 5); /* fall through */
-        case 5:
-            bits = avx512_with(bits, word, 4); /* fall through */
-        case 4:
-            bits = avx512_with(bits, word, 3); /* fall through */
-        case 3:
-            bits = avx512_with(bits, word, 2); /* fall through */
-        case 2:
-            bits = avx512_with(bits, word, 1); /* fall through */
-        case 1:
-            bits = avx512_with(bits, word, 0);
-        }
-        if (probes <= BLOOM_PROBES_PER_WORD)
-            break;
-        probes -= BLOOM_PROBES_PER_WORD;
-    }
+#define SET(word, i) bits = avx512_with(bits, word, i)
+    BLOOM_EACH_PROBE(shape, words[0], SET)
+#undef SET
     _mm512_storeu_si512(block, bits);
 }
 

@@ -193,30 +193,37 @@ static inline void bloom_set_probe(uint8_t *block, uint64_t word, unsigned i) {
     bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probe & 63));
 }
 
+/* Calls set(word, i) for each probe of a key, which is probe i of a word. There is no loop over the
+ * probes of a word, so i is a constant. */
+#define BLOOM_EACH_PROBE(shape, value, set)                                                        \
+    uint64_t word = bloom_probe_word(value);                                                       \
+    for (uint32_t left = (shape)->probes;; left -= BLOOM_PROBES_PER_WORD) {                        \
+        switch (left) {                                                                            \
+        default:                                                                                   \
+            set(word, 6); /* fall through */                                                       \
+        case 6:                                                                                    \
+            set(word, 5); /* fall through */                                                       \
+        case 5:                                                                                    \
+            set(word, 4); /* fall through */                                                       \
+        case 4:                                                                                    \
+            set(word, 3); /* fall through */                                                       \
+        case 3:                                                                                    \
+            set(word, 2); /* fall through */                                                       \
+        case 2:                                                                                    \
+            set(word, 1); /* fall through */                                                       \
+        case 1:                                                                                    \
+            set(word, 0);                                                                          \
+        }                                                                                          \
+        if (left <= BLOOM_PROBES_PER_WORD)                                                         \
+            break;                                                                                 \
+        word = bloom_next_probe_word(word);                                                        \
+    }
+
 BLOOM_INLINE void bloom_set_probes(const struct bloom_shape *shape, uint8_t *block,
                                    const uint64_t *words) {
-    uint32_t probes = shape->probes;
-    for (uint64_t word = bloom_probe_word(words[0]);; word = bloom_next_probe_word(word)) {
-        switch (probes) {
-        default:
-            bloom_set_probe(block, word, 6); /* fall through */
-        case 6:
-            bloom_set_probe(block, word, 5); /* fall through */
-        case 5:
-            bloom_set_probe(block, word, 4); /* fall through */
-        case 4:
-            bloom_set_probe(block, word, 3); /* fall through */
-        case 3:
-            bloom_set_probe(block, word, 2); /* fall through */
-        case 2:
-            bloom_set_probe(block, word, 1); /* fall through */
-        case 1:
-            bloom_set_probe(block, word, 0);
-        }
-        if (probes <= BLOOM_PROBES_PER_WORD)
-            return;
-        probes -= BLOOM_PROBES_PER_WORD;
-    }
+#define SET(word, i) bloom_set_probe(block, word, i)
+    BLOOM_EACH_PROBE(shape, words[0], SET)
+#undef SET
 }
 
 /* Defines check_integer, check_bytes and add_one of a kernel that has name_check, and the add
