@@ -76,12 +76,8 @@ static const struct bloom_hashing HASHING_MURMUR2 = {
  *
  * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first
  * link has half of p; one that was reserved with NONSCALING has p itself. This layout is the first
- * link. The header's extra words keep what Redis also writes:
- *
- *   0  bits 0 to 31: growth, by how much a next link is larger; bit 32: 1 for NONSCALING; the rest
- *      is zero
- *   1  bits per key, -ln(rate of the link) / ln^2 2, as an IEEE 754 double as Redis computed it
- */
+ * link. The header's extra words keep what Redis also writes (FORMAT-layouts.md): growth and
+ * NONSCALING, and the bits per key as Redis computed them. */
 
 enum { REDISBLOOM_NUMBER = 12, REDISBLOOM_GROWTH = 2 };
 

@@ -83,6 +83,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
         return LIST_HOSTS_ADDRESS;
     if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
         plain.end == list_length(span)) {
+        memcpy(list->text, span.at, list->used = plain.end);
         bloom_url_write_plain(&list->url, &plain, span.at, list->key);
         return list_settle(list, form);
     }

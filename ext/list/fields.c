@@ -208,12 +208,14 @@ static struct list_span list_find_defanged(struct bloom_list *list, struct list_
             word.at++;
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
-        if (!list_is_defanged(word) && list_mangled_scheme(list_after_label(word)) == 0)
+        const struct list_span rest = list_after_label(word);
+        if (!list_is_defanged(word) && list_mangled_scheme(rest) == 0)
             continue;
-        struct list_span rest = list_after_label(word);
         enum list_class class = list_class_of(list, &word);
-        if (class < LIST_IS_RANGE && (class = list_class_of(list, &rest)) >= LIST_IS_RANGE)
+        if (class < LIST_IS_RANGE && rest.at > word.at) {
             word = rest;
+            class = list_class_of(list, &word);
+        }
         if (class == LIST_IS_URL)
             return word;
         has_mail |= list_has(word, '@');

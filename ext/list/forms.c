@@ -53,8 +53,9 @@ static enum list_form list_marks(struct bloom_list *list, struct list_span *line
         return LIST_NOTHING;
     const bool has_bar = *line->at == '|';
     struct list_span item = *line;
-    size_t mark = 0, more;
-    while (item.at < item.end && (more = list_mark(list, item)) > 0) {
+    size_t mark = 0;
+    for (unsigned marks = 0; marks < 3 && item.at < item.end; marks++) { /* in linear time */
+        const size_t more = list_mark(list, item);
         item = list_trim((struct list_span){item.at + more, item.end});
         mark += more;
     }
@@ -64,7 +65,7 @@ static enum list_form list_marks(struct bloom_list *list, struct list_span *line
         item = list_without_remark(item);
     if (mark > 0 && list_has_scheme(item))
         item.end = list_find(item, ' '); /* what follows explains it */
-    item = *item.at == '"' ? list_trim(item) : list_unquoted(item);
+    item = list_begins(item, "\"") ? list_trim(item) : list_unquoted(item);
     if (item.at < item.end)
         *line = item;
     return LIST_OTHER;

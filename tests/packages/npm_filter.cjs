@@ -217,7 +217,7 @@ const cases = {
       () => Filter.build(["a"], { n: 9 }));
     for (const keys of [null, 7, "abc", new Uint8Array(4)])
       assert.throws(() => Filter.build(keys),
-        /Filter.build\(\): keys is .*\. Pass an iterable of keys, for example \[key\]/);
+        /Filter.build\(\): keys is .*\. Pass an iterable of keys, for example the lines of/);
     for (const [keys, options] of [[[]], [[null]], [[], { capacity: 9 }]])
       says("Filter.build(): there is no key, and an empty filter lets everything pass. Look where" +
         " the keys come from, or make an empty filter with new Filter(capacity)",

@@ -78,7 +78,8 @@ function feed(name) {
     [`the connection is undefined. ${connection}`],
     [`the connection is Later {}. ${connection}`, later, "seen", ["a"]],
     ["the table is null. Pass its name as a string", database, null, []],
-    ["keys is 'abc'. Pass an iterable of keys, for example [key]", database, "seen", "abc"],
+    ["keys is 'abc'. Pass an iterable of keys, for example the lines of a text:"
+      + " text.split(/\\r?\\n/).filter(Boolean)", database, "seen", "abc"],
     [`key 2 is {}. ${key}`, database, "seen", [1, {}]],
     [`key 1 is 9223372036854775808n. ${key}`, database, "seen", [2n ** 63n]],
     ["key 1 is 9007199254740992. Numbers beyond 2^53 are rounded. Pass a bigint, such as" +

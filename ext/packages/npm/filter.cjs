@@ -112,7 +112,8 @@ function refuseLines(name, keys, isFirst, isLast) {
 function* batchesOf(name, keys) {
   if (typeof keys === "string" || ArrayBuffer.isView(keys) ||
       typeof keys?.[Symbol.iterator] !== "function")
-    throw problem(name, `keys is ${shown(keys)}. Pass an iterable of keys, for example [key]`);
+    throw problem(name, `keys is ${shown(keys)}. Pass an iterable of keys, for example the lines` +
+                        " of a text: text.split(/\\r?\\n/).filter(Boolean)");
   const isArray = Array.isArray(keys) && !isProxy(keys); // C reads no proxies
   let batch = isArray ? keys : [];
   let isFirst = true;
