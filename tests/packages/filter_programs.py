@@ -41,9 +41,11 @@ from hypothesis import stateful, strategies
 import sqlite_bloom
 from sqlite_bloom import Filter
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "documentation"))
+import pages  # noqa: E402
+
 SALT = "salt=000102030405060708090a0b0c0d0e0f"
-LAYOUTS = ["blocked", "classic", "counting", "bitmap", "classic-utf16", "spark1", "spark2", "dcso",
-           "bits-and-blooms", "parquet", "parquet-int32", "redisbloom", "key=url",
+LAYOUTS = [*sorted(pages.BY_NAME.keys() - pages.IMPORTED - {"fuse"}), "key=url",
            "key=url_nocase", SALT, f"layout=counting, key=url, {SALT}"]
 KEYS = ["", "a", "\u00fc", "x\0y", "a" * 1000, "\U0001f600", "http://evil.example/A", "b.example",
         "a\n", "\r", "\ufeffx", "\0", b"", b"a", b"\xff\0", 0, 1, -1, 2**31, -2**31, 2**63 - 1,
@@ -123,7 +125,9 @@ class Operations(stateful.RuleBasedStateMachine):
     """What hypothesis chooses of a filter in memory, beside the same in SQL."""
     KEYS = strategies.one_of(strategies.sampled_from(KEYS), strategies.integers(-40, 40),
                              strategies.text(max_size=3), strategies.binary(max_size=2),
-                             strategies.floats(width=16))
+                             # SQLite decides how it rounds the text of what has more digits
+                             strategies.floats(width=16).filter(
+                                 lambda real: float(f"{real:.15g}") == real or real != real))
     test = unittest.TestCase()
 
     @stateful.initialize(options=strategies.sampled_from(LAYOUTS))
