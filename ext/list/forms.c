@@ -54,10 +54,12 @@ static enum list_form list_marks(struct bloom_list *list, struct list_span *line
     const bool has_bar = *line->at == '|';
     struct list_span item = *line;
     size_t mark = 0;
-    for (unsigned marks = 0; marks < 3 && item.at < item.end; marks++) { /* in linear time */
-        const size_t more = list_mark(list, item);
-        item = list_trim((struct list_span){item.at + more, item.end});
+    size_t more = 1;
+    for (unsigned marks = 0; marks < 3 && more > 0; marks++) { /* in linear time */
+        more = item.at < item.end ? list_mark(list, item) : 0;
+        item.at += more;
         mark += more;
+        item = more > 0 ? list_trim(item) : item;
     }
     if (has_bar && mark > 0)
         item.end -= list_ends(item, "|");
