@@ -32,7 +32,8 @@ static size_t list_mark(struct bloom_list *list, struct list_span line) {
             return strlen(MARKS[i]);
     struct list_span item = {line.at + 1, line.end};
     if (*line.at == '|')
-        return !list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item));
+        return list_begins(item, " ") ||
+               (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
     if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
         return 1; /* -192[.]0[.]2[.]9 */
     size_t digits = 0;
