@@ -187,10 +187,13 @@ static bool list_is_row(const struct bloom_list *list, struct list_span line, co
            (!is_odd || (!has_slash && !is_bar) || list_is_simple(field));
 }
 
-/* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h. */
+/* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h, src="hxxps://h. */
 static struct list_span list_after_label(struct list_span word) {
-    const struct list_span rest = {list_find_any(word, ":=./[") + 1, word.end};
-    return rest.at < rest.end && strchr(":=", rest.at[-1]) != NULL ? rest : word;
+    struct list_span rest = {list_find_any(word, ":=./[") + 1, word.end};
+    if (rest.at >= rest.end || strchr(":=", rest.at[-1]) == NULL)
+        return word;
+    rest.at += *rest.at == '"';
+    return rest;
 }
 
 /* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is

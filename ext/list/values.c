@@ -176,13 +176,13 @@ static enum list_class list_entry_class(const struct bloom_list *list) {
     return is_name && list_is_file_or_package(name) ? LIST_IS_DOUBTFUL : LIST_IS_ENTRY;
 }
 
-/* Returns where a defanged entry ends: at something that its author has left out, as in h/<id> and
- * h/[a random name]. */
+/* Returns where a defanged entry ends: at a quotation mark, or at what its author left out, as in
+ * h/<id> and h/[a random name]. */
 static const uint8_t *list_gap(struct list_span entry) {
     const uint8_t *at = entry.at,
                   *closed = list_last(entry, ']').at; /* the entry if there is none */
     const char *meant;
-    for (; at < entry.end && *at != '<'; at++) {
+    for (; at < entry.end && *at != '<' && *at != '"'; at++) {
         const bool in_path = at > entry.at + 1 && at[-1] == '/' && at[-2] != '/';
         if (*at == '[' && (in_path || closed <= at || closed == entry.at) &&
             list_piece((struct list_span){at, entry.end}, false, &meant) == 0)

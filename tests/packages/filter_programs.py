@@ -125,7 +125,9 @@ class Operations(stateful.RuleBasedStateMachine):
     """What hypothesis chooses of a filter in memory, beside the same in SQL."""
     KEYS = strategies.one_of(strategies.sampled_from(KEYS), strategies.integers(-40, 40),
                              strategies.text(max_size=3), strategies.binary(max_size=2),
-                             strategies.floats(width=16))
+                             # SQLite decides how it rounds the text of what has more digits
+                             strategies.floats(width=16).filter(
+                                 lambda real: float(f"{real:.15g}") == real or real != real))
     test = unittest.TestCase()
 
     @stateful.initialize(options=strategies.sampled_from(LAYOUTS))
