@@ -3,9 +3,26 @@
  * malloc returned. */
 #include "base/memory.h"
 
+#include "base/limits.h"
+
+#include <assert.h>
 #include <stdlib.h>
 
 enum { CACHE_LINE = 64 };
+
+void bloom_use_huge_pages(void *memory, size_t bytes) {
+#if defined(__linux__)
+    extern int madvise(void *start, size_t length, int advice); /* C11 hides it */
+    enum { PAGE = 2 << 20, HUGE_PAGES = 14 };
+    static_assert((int)BLOOM_MOST(huge_pages_from) >= (int)PAGE,
+                  "the rest of a page is in the memory");
+    if (bytes >= bloom_limits.huge_pages_from)
+        madvise((char *)memory + PAGE - (uintptr_t)memory % PAGE, bytes - PAGE, HUGE_PAGES);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
 
 static void **start_of(void *memory) {
     return (void **)memory - 1;
@@ -24,6 +41,7 @@ static void *c_resize(void *context, void *memory, size_t bytes) {
     (void)context;
     if (start == NULL)
         return NULL;
+    bloom_use_huge_pages(start, bytes);
     void *placed = place(start);
     if (memory != NULL && placed != (char *)start + before)
         memmove(placed, (char *)start + before, bytes);

@@ -20,6 +20,9 @@ struct bloom_memory {
 /* The allocator of the C library. */
 extern const struct bloom_memory bloom_c_memory;
 
+/* Asks for large pages for memory that has many, and that is read at random places. */
+void bloom_use_huge_pages(void *memory, size_t bytes);
+
 /* Returns NULL for more than size_t can count, too. */
 static inline void *bloom_allocate(const struct bloom_memory *memory, uint64_t bytes) {
     return bytes <= SIZE_MAX ? memory->allocate(memory->context, (size_t)bytes) : NULL;

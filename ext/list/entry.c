@@ -73,6 +73,12 @@ bool list_is_local(const struct bloom_list *list) {
            list_begins(domain, "local") && !list_has(domain, '.');
 }
 
+/* Returns why a key is not an entry of its own, or LIST_PLAIN. */
+static enum list_form list_key_form(const struct bloom_list *list) {
+    const struct list_span key = {list->key, list->key + list->url.length};
+    return url_is_digit(*key.at) && list_is_range(key) ? LIST_RANGE : list_other(key);
+}
+
 enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form) {
     const bool is_rule =
         form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
@@ -83,6 +89,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
         return LIST_HOSTS_ADDRESS;
     if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
         plain.end == list_length(span)) {
+        memcpy(list->text, span.at, list->used = plain.end);
         bloom_url_write_plain(&list->url, &plain, span.at, list->key);
         return list_settle(list, form);
     }
@@ -107,12 +114,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
         return other;
     if (!has_host)
         return LIST_NO_HOST;
-    /* A key must also be acceptable as an entry of its own. */
-    const struct list_span key = {list->key, list->key + list->url.length};
-    if (url_is_digit(*key.at) && list_is_range(key))
-        return LIST_RANGE;
-    other = list_other(key);
-    if (other >= LIST_NO_KEY)
+    if ((other = list_key_form(list)) >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
         form = !list_is_text(span)                        ? LIST_BYTES

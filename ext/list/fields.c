@@ -187,10 +187,13 @@ static bool list_is_row(const struct bloom_list *list, struct list_span line, co
            (!is_odd || (!has_slash && !is_bar) || list_is_simple(field));
 }
 
-/* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h. */
+/* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h, src="hxxps://h. */
 static struct list_span list_after_label(struct list_span word) {
-    const struct list_span rest = {list_find_any(word, ":=./[") + 1, word.end};
-    return rest.at < rest.end && strchr(":=", rest.at[-1]) != NULL ? rest : word;
+    struct list_span rest = {list_find_any(word, ":=./[") + 1, word.end};
+    if (rest.at >= rest.end || strchr(":=", rest.at[-1]) == NULL)
+        return word;
+    rest.at += *rest.at == '"';
+    return rest;
 }
 
 /* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is
@@ -208,12 +211,14 @@ static struct list_span list_find_defanged(struct bloom_list *list, struct list_
             word.at++;
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
-        if (!list_is_defanged(word) && list_mangled_scheme(list_after_label(word)) == 0)
+        const struct list_span rest = list_after_label(word);
+        if (!list_is_defanged(word) && list_mangled_scheme(rest) == 0)
             continue;
-        struct list_span rest = list_after_label(word);
         enum list_class class = list_class_of(list, &word);
-        if (class < LIST_IS_RANGE && (class = list_class_of(list, &rest)) >= LIST_IS_RANGE)
+        if (class < LIST_IS_RANGE && rest.at > word.at) {
             word = rest;
+            class = list_class_of(list, &word);
+        }
         if (class == LIST_IS_URL)
             return word;
         has_mail |= list_has(word, '@');

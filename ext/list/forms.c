@@ -32,7 +32,8 @@ static size_t list_mark(struct bloom_list *list, struct list_span line) {
             return strlen(MARKS[i]);
     struct list_span item = {line.at + 1, line.end};
     if (*line.at == '|')
-        return !list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item));
+        return list_begins(item, " ") ||
+               (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
     if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
         return 1; /* -192[.]0[.]2[.]9 */
     size_t digits = 0;
@@ -53,10 +54,13 @@ static enum list_form list_marks(struct bloom_list *list, struct list_span *line
         return LIST_NOTHING;
     const bool has_bar = *line->at == '|';
     struct list_span item = *line;
-    size_t mark = 0, more;
-    while (item.at < item.end && (more = list_mark(list, item)) > 0) {
-        item = list_trim((struct list_span){item.at + more, item.end});
+    size_t mark = 0;
+    size_t more = 1;
+    for (unsigned marks = 0; marks < 3 && more > 0; marks++) { /* in linear time */
+        more = item.at < item.end ? list_mark(list, item) : 0;
+        item.at += more;
         mark += more;
+        item = more > 0 ? list_trim(item) : item;
     }
     if (has_bar && mark > 0)
         item.end -= list_ends(item, "|");
@@ -64,7 +68,7 @@ static enum list_form list_marks(struct bloom_list *list, struct list_span *line
         item = list_without_remark(item);
     if (mark > 0 && list_has_scheme(item))
         item.end = list_find(item, ' '); /* what follows explains it */
-    item = *item.at == '"' ? list_trim(item) : list_unquoted(item);
+    item = list_begins(item, "\"") ? list_trim(item) : list_unquoted(item);
     if (item.at < item.end)
         *line = item;
     return LIST_OTHER;

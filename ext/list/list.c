@@ -136,6 +136,13 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
     return true;
 }
 
+static enum list_form list_read_entry(struct bloom_list *list, struct list_span span,
+                                      enum list_form form) {
+    form = list_read(list, span, form);
+    list->state.defanged |= list->defanged;
+    return form;
+}
+
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
     const size_t left = list->length - list->sought;
     const size_t before =
@@ -146,14 +153,11 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
     for (;;) {
         if (list->state.names.at < list->state.names.end) {
             span = list_next_name(&list->state.names, list->state.form);
-            form = list_read(list, span, list->state.form);
-            list->state.defanged |= list->defanged;
+            form = list_read_entry(list, span, list->state.form);
             break;
         }
-        if (list_next_plain(list, &span, &form)) {
-            is_text = true;
+        if ((is_text = list_next_plain(list, &span, &form)))
             break;
-        }
         enum bloom_list_step step = list_next_line(list, before, &span);
         if (step != BLOOM_LIST_ENTRY)
             return step;
@@ -166,10 +170,8 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
         form = list_narrow(list, &span);
         if (form == LIST_NOTHING || list->state.names.at < list->state.names.end)
             continue;
-        if (form < LIST_NO_KEY) {
-            form = list_read(list, span, form);
-            list->state.defanged |= list->defanged;
-        }
+        if (form < LIST_NO_KEY)
+            form = list_read_entry(list, span, form);
         if (form != LIST_FIELD && form != LIST_COLUMN)
             span = whole;
         break;

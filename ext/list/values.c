@@ -17,7 +17,8 @@ static size_t list_piece(struct list_span span, bool in_path, const char **meant
     } PIECES[] = {{"[.]", "."},   {"[dot]", "."}, {"[:]", ":"},   {"[://]", "://"},
                   {"[/]", "/"},   {"(.)", "."},   {"(dot)", "."}, {"{.}", "."},
                   {"{dot}", "."}, {"[.", "."},    {".]", "."}};
-    if (span.at < span.end && (*span.at == '[' || (!in_path && strchr("({.", *span.at) != NULL)))
+    if (list_length(span) > 1 && strchr(".dD:/]", span.at[1]) != NULL &&
+        (*span.at == '[' || (!in_path && strchr("({.", *span.at) != NULL)))
         for (size_t i = 0; i < sizeof PIECES / sizeof *PIECES; i++)
             if (list_begins(span, PIECES[i].written)) {
                 *meant = PIECES[i].meant;
@@ -82,54 +83,42 @@ bool list_refang(struct list_span span, const char *escaped, uint8_t *text, size
 
 /* The words that say what a field is, sorted, without the signs between their letters. As types,
  * they are in a field beside it, and as names of columns in the heading. */
-#define HOST LIST_IS_HOST_TYPE
-#define OTHER LIST_IS_OTHER_TYPE
-#define NAME LIST_IS_WORD
+#define O LIST_IS_OTHER_TYPE, LIST_NO_COLUMN
+#define T LIST_IS_HOST_TYPE, LIST_NO_COLUMN
+#define H LIST_IS_HOST_TYPE, LIST_HOST_COLUMN
+#define U LIST_IS_HOST_TYPE, LIST_URL_COLUMN
+#define C LIST_IS_WORD, LIST_HOST_COLUMN
+#define V LIST_IS_WORD, LIST_VALUE_COLUMN
+#define I LIST_IS_WORD, LIST_INDICATOR_COLUMN
+#define E LIST_IS_WORD, LIST_ENTRY_COLUMN
+#define X LIST_IS_WORD, LIST_IOC_COLUMN
 static const struct list_word {
     char word[20];
     uint8_t type, column;
 } WORDS[] = {
     /* clang-format off */
-    {"asn", OTHER, 0}, {"bitcoinaddress", OTHER, 0}, {"btc", OTHER, 0},
-    {"c2", NAME, LIST_HOST_COLUMN}, {"c2domain", NAME, LIST_HOST_COLUMN},
-    {"c2ip", NAME, LIST_HOST_COLUMN}, {"c2server", NAME, LIST_HOST_COLUMN},
-    {"c2url", NAME, LIST_HOST_COLUMN}, {"comment", OTHER, 0}, {"cve", OTHER, 0},
-    {"data", NAME, LIST_VALUE_COLUMN}, {"description", OTHER, 0},
-    {"domain", HOST, LIST_HOST_COLUMN}, {"domainip", HOST, LIST_HOST_COLUMN},
-    {"domainname", HOST, LIST_HOST_COLUMN}, {"domainport", HOST, 0},
-    {"domains", HOST, LIST_HOST_COLUMN}, {"email", OTHER, 0}, {"emailaddr", OTHER, 0},
-    {"emailaddress", OTHER, 0}, {"emaildst", OTHER, 0}, {"emailsrc", OTHER, 0},
-    {"emailsubject", OTHER, 0}, {"file", OTHER, 0}, {"filehash", OTHER, 0},
-    {"filehashmd5", OTHER, 0}, {"filehashsha1", OTHER, 0}, {"filehashsha256", OTHER, 0},
-    {"filename", OTHER, 0}, {"filenamemd5", OTHER, 0}, {"filenamesha1", OTHER, 0},
-    {"filenamesha256", OTHER, 0}, {"filepath", OTHER, 0}, {"filepathname", OTHER, 0},
-    {"fqdn", HOST, LIST_HOST_COLUMN}, {"hash", OTHER, 0}, {"host", HOST, LIST_HOST_COLUMN},
-    {"hostip", HOST, LIST_HOST_COLUMN}, {"hostname", HOST, LIST_HOST_COLUMN},
-    {"hostnameport", HOST, 0}, {"hostport", HOST, 0}, {"imphash", OTHER, 0},
-    {"indicator", NAME, LIST_INDICATOR_COLUMN}, {"indicatorvalue", NAME, LIST_ENTRY_COLUMN},
-    {"info", OTHER, 0}, {"inteladdr", HOST, 0}, {"intelcerthash", OTHER, 0},
-    {"inteldomain", HOST, 0}, {"intelemail", OTHER, 0}, {"intelfilehash", OTHER, 0},
-    {"intelfilename", OTHER, 0}, {"intelpubkeyhash", OTHER, 0}, {"intelsoftware", OTHER, 0},
-    {"intelurl", HOST, 0}, {"intelusername", OTHER, 0}, {"ioc", NAME, LIST_IOC_COLUMN},
-    {"iocvalue", NAME, LIST_ENTRY_COLUMN}, {"ip", HOST, LIST_HOST_COLUMN}, {"ipaddr", HOST, 0},
-    {"ipaddress", HOST, LIST_HOST_COLUMN}, {"ipdomain", HOST, LIST_HOST_COLUMN}, {"ipdst", HOST, 0},
-    {"ipdstport", HOST, 0}, {"ipport", HOST, LIST_HOST_COLUMN}, {"ips", HOST, LIST_HOST_COLUMN},
-    {"ipsrc", HOST, 0}, {"ipsrcport", HOST, 0}, {"ipv4", HOST, LIST_HOST_COLUMN},
-    {"ipv4addr", HOST, 0}, {"ipv6", HOST, 0}, {"ipv6addr", HOST, 0}, {"ja3", OTHER, 0},
-    {"link", OTHER, 0}, {"mail", OTHER, 0}, {"md5", OTHER, 0}, {"md5hash", OTHER, 0},
-    {"mutex", OTHER, 0}, {"observable", NAME, LIST_VALUE_COLUMN}, {"package", OTHER, 0},
-    {"packagename", OTHER, 0}, {"pdb", OTHER, 0}, {"reference", OTHER, 0},
-    {"registrykey", OTHER, 0}, {"regkey", OTHER, 0}, {"regkeyvalue", OTHER, 0}, {"sha1", OTHER, 0},
-    {"sha1hash", OTHER, 0}, {"sha224", OTHER, 0}, {"sha256", OTHER, 0}, {"sha256hash", OTHER, 0},
-    {"sha384", OTHER, 0}, {"sha512", OTHER, 0}, {"sha512hash", OTHER, 0}, {"ssdeep", OTHER, 0},
-    {"text", OTHER, 0}, {"tlsh", OTHER, 0}, {"uri", HOST, LIST_URL_COLUMN},
-    {"url", HOST, LIST_URL_COLUMN}, {"urls", HOST, LIST_URL_COLUMN}, {"useragent", OTHER, 0},
-    {"value", NAME, LIST_VALUE_COLUMN}, {"vulnerability", OTHER, 0}, {"yara", OTHER, 0}
+    {"asn", O}, {"bitcoinaddress", O}, {"btc", O}, {"c2", C}, {"c2domain", C}, {"c2ip", C},
+    {"c2server", C}, {"c2url", C}, {"comment", O}, {"cve", O}, {"data", V}, {"description", O},
+    {"domain", H}, {"domainip", H}, {"domainname", H}, {"domainport", T}, {"domains", H},
+    {"email", O}, {"emailaddr", O}, {"emailaddress", O}, {"emaildst", O}, {"emailsrc", O},
+    {"emailsubject", O}, {"file", O}, {"filehash", O}, {"filehashmd5", O}, {"filehashsha1", O},
+    {"filehashsha256", O}, {"filename", O}, {"filenamemd5", O}, {"filenamesha1", O},
+    {"filenamesha256", O}, {"filepath", O}, {"filepathname", O}, {"fqdn", H}, {"hash", O},
+    {"host", H}, {"hostip", H}, {"hostname", H}, {"hostnameport", T}, {"hostport", T},
+    {"imphash", O}, {"indicator", I}, {"indicatorvalue", E}, {"info", O}, {"inteladdr", T},
+    {"intelcerthash", O}, {"inteldomain", T}, {"intelemail", O}, {"intelfilehash", O},
+    {"intelfilename", O}, {"intelpubkeyhash", O}, {"intelsoftware", O}, {"intelurl", T},
+    {"intelusername", O}, {"ioc", X}, {"iocvalue", E}, {"ip", H}, {"ipaddr", T}, {"ipaddress", H},
+    {"ipdomain", H}, {"ipdst", T}, {"ipdstport", T}, {"ipport", H}, {"ips", H}, {"ipsrc", T},
+    {"ipsrcport", T}, {"ipv4", H}, {"ipv4addr", T}, {"ipv6", T}, {"ipv6addr", T}, {"ja3", O},
+    {"link", O}, {"mail", O}, {"md5", O}, {"md5hash", O}, {"mutex", O}, {"observable", V},
+    {"package", O}, {"packagename", O}, {"pdb", O}, {"reference", O}, {"registrykey", O},
+    {"regkey", O}, {"regkeyvalue", O}, {"sha1", O}, {"sha1hash", O}, {"sha224", O}, {"sha256", O},
+    {"sha256hash", O}, {"sha384", O}, {"sha512", O}, {"sha512hash", O}, {"ssdeep", O}, {"text", O},
+    {"tlsh", O}, {"uri", U}, {"url", U}, {"urls", U}, {"useragent", O}, {"value", V},
+    {"vulnerability", O}, {"yara", O}
     /* clang-format on */
 };
-#undef HOST
-#undef OTHER
-#undef NAME
 
 static int compare_words(const void *key, const void *word) {
     return strcmp(key, ((const struct list_word *)word)->word);
@@ -187,13 +176,13 @@ static enum list_class list_entry_class(const struct bloom_list *list) {
     return is_name && list_is_file_or_package(name) ? LIST_IS_DOUBTFUL : LIST_IS_ENTRY;
 }
 
-/* Returns where a defanged entry ends: at something that its author has left out, as in h/<id> and
- * h/[a random name]. */
+/* Returns where a defanged entry ends: at a quotation mark, or at what its author left out, as in
+ * h/<id> and h/[a random name]. */
 static const uint8_t *list_gap(struct list_span entry) {
     const uint8_t *at = entry.at,
                   *closed = list_last(entry, ']').at; /* the entry if there is none */
     const char *meant;
-    for (; at < entry.end && *at != '<'; at++) {
+    for (; at < entry.end && *at != '<' && *at != '"'; at++) {
         const bool in_path = at > entry.at + 1 && at[-1] == '/' && at[-2] != '/';
         if (*at == '[' && (in_path || closed <= at || closed == entry.at) &&
             list_piece((struct list_span){at, entry.end}, false, &meant) == 0)

@@ -7,6 +7,10 @@ on: glibc 2.17 is what manylinux2014 asks for, macOS 10.13 the oldest that zig k
 """
 
 import collections
+import subprocess
+import sys
+
+import release
 
 Platform = collections.namedtuple("Platform", "name target library wheel os cpu libc")
 
@@ -29,6 +33,28 @@ PLATFORMS = [
              "win32", "arm64", None),
 ]
 
-# What a shared library of every platform is compiled with. -ffp-contract=off: no machine rounds
-# otherwise.
-FLAGS = ["-std=c11", "-O2", "-s", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
+# -ffp-contract=off: no machine rounds otherwise.
+FLAGS = ["-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off",
+         "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion",
+         "-Wshadow", "-Werror"]
+
+
+def filter_object(platform):
+    """The filter library for a platform, which binaries/build.py has compiled."""
+    return release.BUILD / "work" / f"filter-{platform.name}.o"
+
+
+def zig(*arguments):
+    """Runs a tool of the module ziglang."""
+    subprocess.run([sys.executable, "-m", "ziglang", *map(str, arguments)], check=True)
+
+
+def compile_object(platform, *arguments):
+    zig("cc", "-target", platform.target, *FLAGS, "-c", *arguments)
+
+
+def link_library(platform, *arguments):
+    """A shared library, without what it does not use."""
+    unused = "-Wl,-dead_strip" if platform.os == "darwin" else "-Wl,--gc-sections"
+    zig("cc", "-target", platform.target, *FLAGS, "-s", "-shared", unused, *arguments,
+        *(["-lm"] if platform.os == "linux" else []))

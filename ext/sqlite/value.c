@@ -7,20 +7,13 @@
 #include "sqlite/pins.h"
 #include "sqlite/poll.h"
 
-#include <assert.h>
 #include <string.h>
 
 static void *sql_allocate(void *context, size_t bytes) {
-    uint8_t *memory = sqlite3_malloc64(bytes);
+    void *memory = sqlite3_malloc64(bytes);
     (void)context;
-#if defined(__linux__)
-    extern int madvise(void *start, size_t length, int advice); /* C11 hides it */
-    enum { PAGE = 2 << 20, HUGE_PAGES = 14 };
-    static_assert((int)BLOOM_MOST(huge_pages_from) >= (int)PAGE,
-                  "the rest of a page is in the memory");
-    if (memory != NULL && bytes >= bloom_limits.huge_pages_from)
-        madvise(memory + PAGE - (uintptr_t)memory % PAGE, bytes - PAGE, HUGE_PAGES);
-#endif
+    if (memory != NULL)
+        bloom_use_huge_pages(memory, bytes);
     return memory;
 }
 

@@ -132,14 +132,14 @@ int bloom_database_create_table(struct bloom_database *database) {
 
 /* Looks for the shadow table. Returns SQLITE_OK if it exists, SQLITE_ERROR if it does not or is a
  * view, or another error. */
-static int find_table(struct bloom_database *database) {
-    return sqlite3_table_column_metadata(database->connection, database->schema,
-                                         database->data_name, NULL, NULL, NULL, NULL, NULL, NULL);
+static int find_table(struct bloom_database *database, const char *name) {
+    return sqlite3_table_column_metadata(database->connection, database->schema, name, NULL, NULL,
+                                         NULL, NULL, NULL, NULL);
 }
 
 /* A view is no table of ours: it stays, as everything else that DROP TABLE does not drop. */
 int bloom_database_drop_table(struct bloom_database *database) {
-    if (find_table(database) == SQLITE_ERROR)
+    if (find_table(database, database->data_name) == SQLITE_ERROR)
         return SQLITE_OK;
     return execute(database, sqlite3_mprintf("DROP TABLE IF EXISTS \"%w\".\"%w\"", database->schema,
                                              database->data_name));
@@ -149,7 +149,7 @@ int bloom_database_rename_table(struct bloom_database *database, const char *nam
     int code = execute(database, sqlite3_mprintf("ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_data\"",
                                                  database->schema, database->data_name, name));
     /* An authorizer that ignores a part of it would part the table from its rows. */
-    if (code == SQLITE_OK && find_table(database) == SQLITE_OK)
+    if (code == SQLITE_OK && find_table(database, database->data_name) == SQLITE_OK)
         code = bloom_database_fail(database, SQLITE_AUTH,
                                    "the authorizer of this connection ignores a part of ALTER "
                                    "TABLE %s. Let it allow or deny that",
@@ -190,13 +190,15 @@ static int end_unless_bound(struct bloom_database *database, enum bloom_statemen
 static int check_table(struct bloom_database *database) {
     if (database->is_checked)
         return SQLITE_OK;
-    const int code = find_table(database);
+    const int code = find_table(database, database->data_name);
     database->is_checked = code == SQLITE_OK;
     if (code == SQLITE_ERROR && sqlite3_db_readonly(database->connection, database->schema) < 0)
         return bloom_database_fail(database, code,
                                    "the connection has no database '%s' any more. Use one name for "
                                    "it, or open the connection again",
                                    database->schema);
+    if (code == SQLITE_ERROR && find_table(database, database->name) == SQLITE_ERROR)
+        return SQLITE_ABORT_ROLLBACK; /* the statement has rolled back to before it was made */
     if (code == SQLITE_ERROR)
         return bloom_database_damaged(database, "%s", "it is gone, or a view");
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);

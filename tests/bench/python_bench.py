@@ -6,7 +6,8 @@
 prints Markdown as others.py does, with the same million URLs of 60 to 80 bytes and filters at 1 %.
 Text of Python keeps its hash, which rbloom uses, so that rbloom hashes each URL in its first turn
 only. That hash is of one process, as Python salts it. abloom is asked for its stable hash, because
-a filter that is stored needs one.
+a filter that is stored needs one. Both have the hash of Python for integers, where -1 and -2 are
+the same key.
 """
 import functools
 import operator

@@ -326,6 +326,7 @@ LAYOUTS = {
     (12, 9): ("redisbloom", FOREIGN, 2**52, 64, redisbloom_bits)}
 SALTED = (1, 4, 5)
 BY_NAME = {row[0]: numbers for numbers, row in LAYOUTS.items()}
+IMPORTED = {"classic32"}  # and never made
 
 
 # --- Filters ---

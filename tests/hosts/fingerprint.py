@@ -13,13 +13,17 @@ import sys
 
 import apsw
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "runner"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path += [str(TESTS / "runner"), str(TESTS / "documentation")]
+import pages  # noqa: E402
 from extended import connect  # noqa: E402
 
-# Each layout, and the column of the table k with keys that it takes.
-LAYOUTS = {"blocked": "mixed", "counting": "mixed", "fuse": "mixed", "classic": "mixed",
-           "parquet": "mixed", "spark2": "text", "bits-and-blooms": "text", "dcso": "text",
-           "redisbloom": "text", "bitmap": "number"}
+# The columns of the table k, with keys of each type that it has.
+COLUMNS = {"mixed": (1, "key", 2.5, b"key"), "text": ("key",), "number": (3,)}
+# Each layout, and the first column whose keys it takes.
+LAYOUTS = {name: next(column for column, keys in COLUMNS.items()
+                      if all(pages.HASHINGS[hashing][0](key) is not None for key in keys))
+           for name, (_, hashing) in pages.BY_NAME.items() if name not in pages.IMPORTED}
 KEYS = """WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < {})
     SELECT 3 * i AS number, 'key-' || i AS text, CASE i % 4 WHEN 0 THEN i WHEN 1 THEN 'key-' || i
            WHEN 2 THEN i + 0.5 ELSE CAST('key-' || i AS BLOB) END AS mixed FROM c"""

@@ -133,8 +133,11 @@ static void many_fields(void) {
     static const struct {
         const char *start;
         char first, others;
-    } CASES[] = {
-        {"x,", '1', ','}, {"1", '1', ','}, {"local-data: \"h ", 'a', ' '}, {"1 ", '-', ' '}};
+    } CASES[] = {{"x,", '1', ','},
+                 {"1", '1', ','},
+                 {"local-data: \"h ", 'a', ' '},
+                 {"1 ", '-', ' '},
+                 {"-", '-', '-'}};
     uint8_t *bytes = malloc(LINES * LINE);
     assert_non_null(bytes);
     for (size_t i = 0; i < COUNT_OF(CASES); i++) {
@@ -145,7 +148,7 @@ static void many_fields(void) {
             for (size_t j = used; j < LINE / 2; j++)
                 line[j] = CASES[i].others == ' ' && j % 2 ? ' ' : (uint8_t)CASES[i].first;
             line[LINE / 2] = 'x';
-            line[LINE - 2] = '"';
+            memcpy(line + LINE - 8, "a[.]bc\"", 7);
             line[LINE - 1] = '\n';
         }
         assert_soon_read(bytes, LINES * LINE, LINES);

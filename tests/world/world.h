@@ -33,6 +33,7 @@ enum {
     KEYS = 99, /* the largest key */
     KEYS_OF_STATEMENT = 10,
     HOG_KEYS = 100,
+    LAYERS = 8,
     LONGEST = 100, /* sequence */
     OUTCOMES = 2
 };
@@ -138,7 +139,7 @@ struct run {
     int held_key;                  /* which the other connection has not committed, or 0 */
     bool is_read_only;
     bool has_swapped;
-    bool has_merged; /* which counts keys by an estimate */
+    bool has_merged; /* which estimates keys: perhaps one or two off */
     bool is_over;    /* a lock has kept out one of the two tables */
     char *violation; /* what was found first, or NULL */
 };

@@ -2,6 +2,7 @@
 """Compiles the amalgamation for every platform, and packs each library with the header and the
 licence into a zip, without a folder on top, because sqlpkg does not unpack folders. sqlpkg.json
 beside this file names these zips by Go's names of systems and processors, and knows no musl.
+The filter library is compiled, too, as an object for the modules of Python and Node.js.
 
     build.py [PLATFORM...]      the names are those of platforms.py; without any, all
 
@@ -12,7 +13,6 @@ import concurrent.futures
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -20,20 +20,23 @@ import platforms  # noqa: E402
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "binaries"
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+AMALGAMATION = release.BUILD / "amalgamation"
 
 
-def compile_library(platform, source, library):
+def build(platform):
+    """Gives the library."""
+    library = OUTPUT / platform.name / platform.library
     library.parent.mkdir(parents=True, exist_ok=True)
-    extra = ["-lm"] if platform.os != "win32" else []
-    if platform.os == "darwin":
-        extra.append("-Wl,-install_name,@rpath/bloom.dylib")
-    headers = release.PACKAGES / "sqlite"
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", platform.target, *platforms.FLAGS,
-               *WARNINGS, "-isystem", headers, source, "-o", library, *extra]
-    subprocess.run(command, check=True)
+    platforms.link_library(
+        platform, "-isystem", release.PACKAGES / "sqlite", AMALGAMATION / "sqlite-bloom.c",
+        "-o", library,
+        *(["-Wl,-install_name,@rpath/bloom.dylib"] if platform.os == "darwin" else []))
     for leftover in ("bloom.lib", "bloom.pdb"):
         (library.parent / leftover).unlink(missing_ok=True)
+    platforms.filter_object(platform).parent.mkdir(exist_ok=True)
+    platforms.compile_object(platform, AMALGAMATION / "sqlite-bloom-filter.c",
+                             "-o", platforms.filter_object(platform))
+    return library
 
 
 def zip_name(platform):
@@ -49,11 +52,8 @@ def main(names):
         )
     for old in OUTPUT.glob("*.zip"):
         old.unlink()
-    libraries = [OUTPUT / platform.name / platform.library for platform in chosen]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        source = release.BUILD / "amalgamation/sqlite-bloom.c"
-        list(pool.map(lambda platform, library: compile_library(platform, source, library),
-                      chosen, libraries))
+        libraries = list(pool.map(build, chosen))
     for platform, library in zip(chosen, libraries):
         release.write_zip(
             OUTPUT / zip_name(platform),

@@ -32,13 +32,10 @@ def compile_addon(platform):
     """The bytes of filter.node. It finds Node's functions in the program that loads it."""
     addon = TREE / platform.name / "filter.node"
     addon.parent.mkdir(parents=True)
-    more = {"darwin": ["-Wl,-undefined,dynamic_lookup", "-Wl,-dead_strip"],
-            "win32": ["-Wl,--gc-sections"]}.get(platform.os, ["-lm", "-Wl,--gc-sections"])
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", platform.target,
-               *platforms.FLAGS, "-Wall", "-Wextra", "-Werror", "-ffunction-sections",
-               "-fdata-sections", "-I", AMALGAMATION, "-isystem", release.PACKAGES / "nodejs",
-               SOURCES / "filter.c", AMALGAMATION / "sqlite-bloom-filter.c", "-o", addon, *more]
-    subprocess.run(list(map(str, command)), check=True)
+    platforms.link_library(
+        platform, "-I", AMALGAMATION, "-isystem", release.PACKAGES / "nodejs",
+        SOURCES / "filter.c", platforms.filter_object(platform), "-o", addon,
+        *(["-Wl,-undefined,dynamic_lookup"] if platform.os == "darwin" else []))
     return addon.read_bytes()
 
 

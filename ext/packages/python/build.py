@@ -18,9 +18,6 @@ import release  # noqa: E402
 OUTPUT = release.BUILD / "python"
 WORK = release.BUILD / "work" / "python"
 AMALGAMATION = release.BUILD / "amalgamation"
-FLAGS = [*platforms.FLAGS, "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror",
-         "-ffunction-sections", "-fdata-sections"]
-
 
 def hatch(target, folder, **environment):
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", OUTPUT]
@@ -29,30 +26,24 @@ def hatch(target, folder, **environment):
                    stderr=subprocess.DEVNULL)
 
 
-def zig(*arguments):
-    subprocess.run([sys.executable, "-m", "ziglang", *map(str, arguments)], check=True)
-
-
 def compile_module(platform):
     """Python's own headers and libraries are not needed: ext/packages/cpython has what is used."""
     folder = WORK / platform.name
     folder.mkdir(parents=True)
     module = folder / ("_filter.pyd" if platform.os == "win32" else "_filter.abi3.so")
-    more = ["-lm", "-Wl,--gc-sections"]  # what a filter does not need stays out
-    if platform.os == "darwin":
-        more = ["-Wl,-undefined,dynamic_lookup", "-Wl,-dead_strip"]
+    more = ["-Wl,-undefined,dynamic_lookup"] if platform.os == "darwin" else []
     if platform.os == "win32":
         header = (release.PACKAGES / "cpython/Python.h").read_text()
         names = re.findall(r"\b([FO])\([\w *]+, (\w+)[,)]", header)
         (folder / "python3.def").write_text("LIBRARY python3.dll\nEXPORTS\n" + "".join(
             f"{name}{' DATA' * (kind == 'O')}\n" for kind, name in names))
-        zig("dlltool", "-m", "arm64" if platform.cpu == "arm64" else "i386:x86-64",
-            "-d", folder / "python3.def", "-l", folder / "python3.lib")
-        more = [folder / "python3.lib", "-Wl,--gc-sections"]
-    zig("cc", "-target", platform.target, *FLAGS, "-I", AMALGAMATION,
-        "-isystem", release.PACKAGES / "cpython",
-        *sorted((release.PACKAGES / "python").glob("*.c")),
-        AMALGAMATION / "sqlite-bloom-filter.c", "-o", module, *more)
+        more = [folder / "python3.lib"]
+        platforms.zig("dlltool", "-m", "arm64" if platform.cpu == "arm64" else "i386:x86-64",
+                      "-d", folder / "python3.def", "-l", *more)
+    platforms.link_library(
+        platform, "-I", AMALGAMATION, "-isystem", release.PACKAGES / "cpython",
+        *sorted((release.PACKAGES / "python").glob("*.c")), platforms.filter_object(platform),
+        "-o", module, *more)
     return module
 
 
