@@ -119,6 +119,15 @@ static const struct list_word {
     {"vulnerability", O}, {"yara", O}
     /* clang-format on */
 };
+#undef O
+#undef T
+#undef H
+#undef U
+#undef C
+#undef V
+#undef I
+#undef E
+#undef X
 
 static int compare_words(const void *key, const void *word) {
     return strcmp(key, ((const struct list_word *)word)->word);
