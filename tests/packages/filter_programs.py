@@ -463,18 +463,6 @@ class Bytes(Program):
         given.clear()
         self.assertEqual(len(bytes(filter)), len(bytes(filled)))
 
-    @unittest.skipUnless(pathlib.Path("/sys/kernel/mm/transparent_hugepage").exists(),
-                         "skipped: this system has no huge pages to ask for")
-    def test_a_filter_of_32_megabytes_asks_for_huge_pages(self):
-        for keys, asks in ((25_000_000, False), (27_500_000, True)):
-            filter = Filter(keys)
-            place = numpy.frombuffer(filter, "u1").ctypes.data + (4 << 20)
-            (flags,) = (flags for begin, end, flags in re.findall(
-                r"(?m)^([0-9a-f]+)-([0-9a-f]+) .*(?:\n[A-Z].*)*?\nVmFlags:(.*)",
-                pathlib.Path("/proc/self/smaps").read_text())
-                        if int(begin, 16) <= place < int(end, 16))
-            self.assertEqual(" hg" in flags, asks)
-
     def test_a_view_of_it_can_only_be_read(self):
         filter = Filter(10)
         view = memoryview(filter)
@@ -598,6 +586,18 @@ def columns():
 
 
 class Columns(Program):
+    @unittest.skipUnless(pathlib.Path("/sys/kernel/mm/transparent_hugepage").exists(),
+                         "skipped: this system has no huge pages to ask for")
+    def test_a_filter_of_32_megabytes_asks_for_huge_pages(self):
+        for keys, asks in ((25_000_000, False), (27_500_000, True)):
+            filter = Filter(keys)
+            place = numpy.frombuffer(filter, "u1").ctypes.data + (4 << 20)
+            (flags,) = (flags for begin, end, flags in re.findall(
+                r"(?m)^([0-9a-f]+)-([0-9a-f]+) .*(?:\n[A-Z].*)*?\nVmFlags:(.*)",
+                pathlib.Path("/proc/self/smaps").read_text())
+                        if int(begin, 16) <= place < int(end, 16))
+            self.assertEqual(" hg" in flags, asks)
+
     @classmethod
     def setUpClass(cls):
         cls.filters = [Filter.build([*KEYS[:-2], "k7", 7, 8], layout=layout)
