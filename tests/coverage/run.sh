@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures which lines and branches of ext/ the tests reach: runs the suites on build/coverage, and
-# lets gcovr judge: it passes when 99.6 % of the lines and 98.7 % of the branches were reached. It
+# lets gcovr judge: it passes when 99.4 % of the lines and 98.2 % of the branches were reached. It
 # needs gcovr, gcc, and what `make test` does.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -46,7 +46,7 @@ newest="PYTHON=$PYTHON sh tests/runner/newest.sh"
 
 # Kernels are left out, because the processor decides which of them can run.
 gcovr --root . --filter 'ext/' --exclude '.*_kernel_x86[.]c' --exclude '.*/processor_x86[.]h' \
-    --print-summary --fail-under-line 99.6 --fail-under-branch 98.7 \
+    --print-summary --fail-under-line 99.4 --fail-under-branch 98.2 \
     --html-details $build/index.html $build >$build/gcovr.log 2>&1 && passed=1 || passed=0
 grep -E '^(lines|functions|branches|failed)' $build/gcovr.log || cat $build/gcovr.log
 echo "Each line is in $build/index.html"
