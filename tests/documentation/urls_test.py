@@ -19,14 +19,13 @@ import sys
 import unicodedata
 import unittest
 
-import apsw
-
 import urls_program
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.append(str(TOP / "tests/exchange"))
+sys.path += [str(TOP / "tests/exchange"), str(TOP / "tests/runner")]
 
 import browsers  # noqa: E402
+import extended  # noqa: E402
 
 COUNT = int(os.environ.get("COUNT", "3000"))
 OTHERS = COUNT // 3  # of each kind that is no spelling
@@ -58,17 +57,10 @@ def listed_urls():
 class WithExtension(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.connection = apsw.Connection(":memory:")
-        cls.method("enable_load_extension", "enableloadextension")(True)
-        cls.method("load_extension", "loadextension")(str(TOP / "bloom"))
-
-    @classmethod
-    def method(cls, name, older_name):
-        """A method of the connection, under its name in newer or older releases of apsw."""
-        return getattr(cls.connection, name, None) or getattr(cls.connection, older_name)
+        cls.connection = extended.connect()
 
     def rows(self, sql, *bindings):
-        return list(self.connection.cursor().execute(sql, bindings))
+        return extended.rows(self.connection, sql, bindings)
 
     def key(self, url):
         return self.rows("SELECT bloom_url(?1)", url)[0][0]
@@ -261,7 +253,8 @@ class Page(WithExtension):
             asked.append(key)
             return key
 
-        self.method("create_scalar_function", "createscalarfunction")("ask", ask, 1)
+        extended.either(self.connection, "create_scalar_function", "createscalarfunction")(
+            "ask", ask, 1)
         self.rows("CREATE VIRTUAL TABLE seen USING bloom(capacity=1000, fpr=1e-6)")
         self.rows("INSERT INTO seen(key) VALUES ('a.b/1/')")
         self.rows("CREATE TABLE visits(url)")
