@@ -197,10 +197,10 @@ static struct list_span list_after_label(struct list_span word) {
 }
 
 /* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is
- * the first defanged URL, or else the first defanged name that is not that of a file, or else the
- * first defanged address, because other hosts may have that address. What looks like a mail address
- * may be a host with another one in front of it, as in good[.]example@evil[.]example, so no host
- * after it counts. The result is empty if there is no entry. */
+ * the first defanged URL, or else the first defanged name of a host (and not of a file), or else
+ * the first defanged address, because other hosts may have that address. What looks like a mail
+ * address may be a host with another one in front of it, as in good[.]example@evil[.]example, so no
+ * host after it counts. The result is empty if there is no entry. */
 static struct list_span list_find_defanged(struct bloom_list *list, struct list_span line) {
     static const char AROUND[] = "`'\"(),;:<>*|-.+";
     const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");

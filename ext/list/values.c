@@ -189,7 +189,7 @@ static enum list_class list_entry_class(const struct bloom_list *list) {
  * h/<id> and h/[a random name]. */
 static const uint8_t *list_gap(struct list_span entry) {
     const uint8_t *at = entry.at,
-                  *closed = list_last(entry, ']').at; /* the entry if there is none */
+                  *closed = list_last(entry, ']').at; /* entry.at without a bracket */
     const char *meant;
     for (; at < entry.end && *at != '<' && *at != '"'; at++) {
         const bool in_path = at > entry.at + 1 && at[-1] == '/' && at[-2] != '/';

@@ -45,7 +45,7 @@ struct keys {
 /* A filter that takes part, with what it took. */
 struct contender {
     const char *name;
-    /* Makes an empty filter of so many keys. */
+    /* Makes an empty filter for `capacity` keys. */
     void (*make)(struct contender *it, uint64_t capacity);
     /* Adds or checks keys, one a call or many. Returns how many are found. */
     uint64_t (*use)(struct contender *it, enum action action, bool many, const struct keys *keys);
