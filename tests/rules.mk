@@ -49,7 +49,7 @@ BESIDE = -Wl,-rpath,'$$ORIGIN/..'
 NAMED = -Wl,-soname,$(LIBRARY),-Bsymbolic
 endif
 # These count by themselves, and so run where cmocka is not installed.
-WITHOUT_CMOCKA = memory_test refusal_test threads_test world
+WITHOUT_CMOCKA = threads_test world
 cmocka = $(if $(filter $(WITHOUT_CMOCKA),$(1)),,-lcmocka)
 # -fPIC: without it a program would have copies of the library's tables, at other addresses.
 PROGRAM_FLAGS = -fPIC -D_XOPEN_SOURCE=700 -DSQLITE_CORE
