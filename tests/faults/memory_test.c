@@ -73,8 +73,8 @@ static void test_failures(void **state) {
 }
 
 /* SQLite can do without some pages of its cache, a copy of a chunk is left out, and a message that
- * fails stays without words. Else a failure is reported. By place, half of the scenarios have one of
- * their own. */
+ * fails stays without words. Else a failure is reported. By place, half of the scenarios have one
+ * of their own. */
 static void test_sums(void **state) {
     (void)state;
     print_message("figures: %ld failures of allocations, %ld ended in SQLITE_NOMEM\n",

@@ -1,7 +1,7 @@
 /* Numbers in messages have a point in every locale of the program.
  *
  * The locales are built by localedef into build/locale, for this test alone: one has a comma, as in
- * German, and one the two bytes of U+066B, as in Pashto. Without localedef their tests are skipped. */
+ * German, and one the two bytes of U+066B, as in Pashto. Without localedef they are skipped. */
 #define _XOPEN_SOURCE 700 /* setenv, mkdir */
 #include "library_test.h"
 #include "shapes.h"
