@@ -124,15 +124,10 @@ static void look_at(const struct scenario *scenario, const char *begin,
     sqlite3_exec(database, begin, NULL, NULL, NULL);
     sqlite3_free(state(scenario, database));
     arm_look(database, 0);
-    run(scenario, database);
+    attempt(scenario, database);
     disarm(database);
     sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_close(database);
-}
-
-static void must_run(const struct scenario *scenario, sqlite3 *database, const char *sql) {
-    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fatal(scenario, sql, database);
 }
 
 /* What is done in several steps. Within a transaction nothing takes back what a statement did
@@ -168,94 +163,77 @@ static const struct scenario CHANGES[] = {
     {"RENAME", GROWN ANEW, "ALTER TABLE seen RENAME TO other", SHADOW_STATE},
 };
 
-static struct scenario change_number(int i) {
-    return CHANGES[i];
-}
-
 static char *integrity(const struct scenario *scenario, sqlite3 *database) {
-    return value_of(scenario, database, "PRAGMA integrity_check");
+    (void)scenario;
+    return value_of(database, "PRAGMA integrity_check");
 }
 
-/* Every question of some scenarios is answered so, in turn. What is ignored leaves the database
- * sound; what is denied within a transaction has changed nothing. Returns how many were. */
-static long answer_each(int with, int count, struct scenario (*of)(int), const char *begin) {
+/* Every question of a scenario is answered so, in turn. What is ignored leaves the database sound;
+ * what is denied within a transaction has changed nothing. Returns how many were. */
+static long answer_each(int with, const struct scenario *scenario, const char *begin) {
     const bool ignores = with == SQLITE_IGNORE;
     const struct fault FAULT = {.what = ignores ? "ignored" : "denied",
                                 .meets = by_place ? FAULT_AT_PLACES : FAULT_REFUSED};
     char *(*const state)(const struct scenario *, sqlite3 *) = ignores ? integrity : ask;
-    long all = 0;
+    long failed = 0, refused = 0;
+    if (answer != with) /* another round through all scenarios */
+        memset(places.seen, 0, sizeof places.seen);
     answer = with;
-    memset(places.seen, 0, sizeof places.seen);
-    for (int i = 0; i < count; i++) {
-        const struct scenario of_number = of(i), *const scenario = &of_number;
-        long failed = 0, refused = 0;
-        if (by_place)
-            look_at(scenario, begin, state);
-        for (long number = 1, now = 1; now > 0; number = next(number)) {
-            sqlite3 *database = prepare(scenario);
-            must_run(scenario, database, begin);
-            char *before = state(scenario, database);
-            arm_authorizer(database, number);
-            const int code = run(scenario, database);
-            now = failures;
-            disarm(database);
-            const bool is_over = sqlite3_get_autocommit(database) != 0;
-            if (ignores && !is_over)
-                must_run(scenario, database, "ROLLBACK");
-            char *after = ignores || code != SQLITE_OK ? state(scenario, database) : NULL;
-            if (ignores
-                    ? code == SQLITE_INTERNAL || code == SQLITE_MISUSE ||
-                          (strcmp(after, "ok") != 0 && strcmp(after, before) != 0)
-                    : code != SQLITE_OK && (is_over || now == 0 || strcmp(after, before) != 0)) {
-                fprintf(stderr, "%s, %s %ld, result %d%s: %s, not %s\n", scenario->title,
-                        FAULT.what, number, code, is_over ? ", no transaction" : "", after, before);
-                exit(1);
-            }
-            sqlite3_free(before);
-            sqlite3_free(after);
-            if (!ignores)
-                must_run(scenario, database, "COMMIT");
-            close_after(scenario, FAULT.what, number, database);
-            failed += now;
-            refused += now > 0 && (ignores || code != SQLITE_OK);
-        }
-        check_tally(scenario, &FAULT, failed, refused);
-        all += refused;
+    if (by_place)
+        look_at(scenario, begin, state);
+    for (long number = 1, now = 1; now > 0; number = next(number)) {
+        sqlite3 *database = prepare(scenario);
+        run(database, begin);
+        char *before = state(scenario, database);
+        arm_authorizer(database, number);
+        const int code = attempt(scenario, database);
+        now = failures;
+        disarm(database);
+        const bool is_over = sqlite3_get_autocommit(database) != 0;
+        if (ignores && !is_over)
+            run(database, "ROLLBACK");
+        char *after = ignores || code != SQLITE_OK ? state(scenario, database) : NULL;
+        require(ignores ? code != SQLITE_INTERNAL && code != SQLITE_MISUSE &&
+                              (strcmp(after, "ok") == 0 || strcmp(after, before) == 0)
+                        : code == SQLITE_OK || (!is_over && now > 0 && strcmp(after, before) == 0),
+                "%s %ld, result %d%s: %s, not %s", FAULT.what, number, code,
+                is_over ? ", no transaction" : "", after, before);
+        sqlite3_free(before);
+        sqlite3_free(after);
+        if (!ignores)
+            run(database, "COMMIT");
+        close_after(FAULT.what, number, database);
+        failed += now;
+        refused += now > 0 && (ignores || code != SQLITE_OK);
     }
-    return all;
+    check_tally(scenario, &FAULT, failed, refused);
+    return refused;
 }
 
 /* clear, while another connection of a shared cache reads the chunks. */
-static void clear_locked_chunks(void) {
-    static const struct scenario SCENARIO = {"clear of chunks that are read", "",
-                                             "INSERT INTO seen(seen) VALUES ('clear')",
-                                             SHADOW_STATE};
-    sqlite3 *connections[2];
+static void clear_locked_chunks(void **unused) {
+    static const char PATH[] = "file:locked?mode=memory&cache=shared";
+    sqlite3 *database = open_database(PATH), *other = open_database(PATH);
     sqlite3_stmt *reader;
-    for (int i = 0; i < 2; i++)
-        connections[i] = open_at(&SCENARIO, "file:locked?mode=memory&cache=shared");
-    must_run(&SCENARIO, connections[0], GROWN "BEGIN; CREATE TEMP TABLE written(x)");
-    char *before = ask(&SCENARIO, connections[0]);
-    if (sqlite3_prepare_v2(connections[1], "SELECT id FROM seen_data", -1, &reader, NULL) !=
-            SQLITE_OK ||
-        sqlite3_step(reader) != SQLITE_ROW)
-        fatal(&SCENARIO, "no reader", connections[1]);
-    if ((run(&SCENARIO, connections[0]) & 0xff) != SQLITE_LOCKED)
-        fatal(&SCENARIO, "is not locked", connections[0]);
+    (void)unused;
+    run(database, GROWN "BEGIN; CREATE TEMP TABLE written(x)");
+    char *before = value_of(database, SHADOW_STATE);
+    assert_int_equal(sqlite3_prepare_v2(other, "SELECT id FROM seen_data", -1, &reader, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(reader), SQLITE_ROW);
+    const int code = try(database, NULL, "INSERT INTO seen(seen) VALUES ('clear')");
+    assert_int_equal(code & 0xff, SQLITE_LOCKED);
     sqlite3_finalize(reader);
-    must_run(&SCENARIO, connections[0], "COMMIT");
-    char *after = ask(&SCENARIO, connections[0]);
-    if (strcmp(before, after) != 0)
-        fatal(&SCENARIO, "changes something", connections[0]);
+    run(database, "COMMIT");
+    char *after = value_of(database, SHADOW_STATE);
+    assert_string_equal(after, before);
     sqlite3_free(before);
     sqlite3_free(after);
-    for (int i = 1; i >= 0; i--)
-        if (sqlite3_close(connections[i]) != SQLITE_OK)
-            fatal(&SCENARIO, "statements are left open", connections[i]);
+    close_database(other);
+    close_database(database);
 }
 
-int main(void) {
-    by_place = getenv("PLACES") != NULL;
+static void test_refusals(void **state) {
     /* SQLite says SQLITE_ERROR where what it parses for itself is interrupted: in
      * sqlite3_declare_vtab() and when a table is renamed. */
     enum { STOP = SQLITE_INTERRUPT, DENY = SQLITE_AUTH, ERROR = SQLITE_ERROR };
@@ -269,21 +247,42 @@ int main(void) {
         {"nothing", DENY, ERROR, false, arm_look, FAULT_NOWHERE},
         {"denial", DENY, ERROR, false, arm_authorizer, FAULT_AT_PLACES},
     };
-    struct tally tally = {0};
-    int scenarios = by_place ? attempt_all(BY_PLACE, 2, &tally) : attempt_all(FAULTS, 4, &tally);
-    enum { CHANGES_COUNT = sizeof CHANGES / sizeof *CHANGES };
-    long ignored = answer_each(SQLITE_IGNORE, ALL_SCENARIOS, scenario_number, "");
-    long denied =
-        answer_each(SQLITE_DENY, CHANGES_COUNT, change_number, "BEGIN; CREATE TABLE written(x)");
-    clear_locked_chunks();
-    printf("figures: %ld refusals in %d scenarios, %ld ended in SQLITE_INTERRUPT or SQLITE_AUTH, "
-           "%ld questions ignored, %ld denied in a transaction\n",
-           tally.failures, scenarios, tally.refusals, ignored, denied);
-    /* By place, half of the scenarios have one of their own, and every change has. */
-    if (2 * tally.refusals < scenarios || 2 * ignored < scenarios || denied < CHANGES_COUNT) {
-        printf("0 passed, 1 failed\n");
-        return 1;
-    }
-    printf("%d passed, 0 failed\n", scenarios + 1);
-    return 0;
+    attempt_faults(*state, by_place ? BY_PLACE : FAULTS, by_place ? 2 : 4);
+}
+
+static long ignored, denied;
+
+static void test_ignored(void **state) {
+    ignored += answer_each(SQLITE_IGNORE, *state, "");
+}
+
+static void test_denied(void **state) {
+    denied += answer_each(SQLITE_DENY, *state, "BEGIN; CREATE TABLE written(x)");
+}
+
+enum { CHANGES_COUNT = sizeof CHANGES / sizeof *CHANGES };
+
+/* By place, half of the scenarios have one of their own, and every change has. */
+static void test_sums(void **state) {
+    (void)state;
+    print_message("figures: %ld refusals, %ld ended in SQLITE_INTERRUPT or SQLITE_AUTH, %ld "
+                  "questions ignored, %ld denied in a transaction\n",
+                  attempts_failed, attempts_refused, ignored, denied);
+    assert_true(2 * attempts_refused >= ALL_SCENARIOS && 2 * ignored >= ALL_SCENARIOS);
+    assert_true(denied >= CHANGES_COUNT);
+}
+
+int main(void) {
+    enum { DENIED = 2 * ALL_SCENARIOS, REST = DENIED + CHANGES_COUNT };
+    struct CMUnitTest tests[REST + 2] = {
+        [REST] = {"clear of chunks that are read", clear_locked_chunks, NULL, NULL, NULL},
+        [REST + 1] = {"Most refusals are reported", test_sums, NULL, NULL, NULL}};
+    by_place = getenv("PLACES") != NULL;
+    add_scenarios(tests, test_refusals);
+    add_scenarios(tests + ALL_SCENARIOS, test_ignored);
+    for (int i = 0; i < CHANGES_COUNT; i++)
+        tests[DENIED + i] = (struct CMUnitTest){.name = CHANGES[i].title,
+                                                .test_func = test_denied,
+                                                .initial_state = (void *)(uintptr_t)&CHANGES[i]};
+    return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
 }

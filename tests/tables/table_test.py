@@ -490,41 +490,6 @@ class Changesets(TableTest):
         self.check(connection, *range(1, 20))
 
 
-# Calls the entry point of an extension (second argument) for a connection of the SQLite library
-# (first argument), with a copy of its table of functions in which those named by further arguments
-# are NULL; prints the result code and the message. The copy is of 240 functions: SQLite 3.31 has a
-# few more, and all that the extension calls are among them.
-WITHOUT_A_FUNCTION = """
-import ctypes, sys
-sqlite = ctypes.CDLL(sys.argv[1])
-Entry = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-tables = []
-capture = Entry(lambda database, error, table: tables.append(table) or 0)
-assert sqlite.sqlite3_auto_extension(capture) == 0
-database, error = ctypes.c_void_p(), ctypes.c_char_p()
-assert sqlite.sqlite3_open(b":memory:", ctypes.byref(database)) == 0
-table = (ctypes.c_void_p * 240).from_buffer_copy((ctypes.c_void_p * 240).from_address(tables[0]))
-for name in sys.argv[3:]:
-    table[table[:].index(ctypes.cast(sqlite[name], ctypes.c_void_p).value)] = None
-code = ctypes.CDLL(sys.argv[2]).sqlite3_bloom_init(database, ctypes.byref(error), table)
-print(code, (error.value or b"").decode())
-"""
-
-
-class Hosts(unittest.TestCase):
-    @unittest.skipUnless(sys.platform == "linux", "skipped: looks for libsqlite3.so.0")
-    def test_an_sqlite_built_without_what_tables_need_is_refused(self):
-        refusal = (r"1 bloom \d+\.\d+\.\d+ needs an SQLite that was built without"
-                   r" SQLITE_OMIT_VIRTUALTABLE and SQLITE_OMIT_INCRBLOB,"
-                   r" but this is 3\.\d+\.\d+\. Use another SQLite")
-        for missing in ([], ["sqlite3_create_module_v2"], ["sqlite3_blob_open"]):
-            with self.subTest(missing=missing):
-                run = subprocess.run(
-                    [sys.executable, "-c", WITHOUT_A_FUNCTION, "libsqlite3.so.0", LIBRARY,
-                     *missing], capture_output=True, text=True, check=True)
-                self.assertRegex(run.stdout, f"^{refusal if missing else '0 '}\n$")
-
-
 class Memory(TableTest):
     @unittest.skipUnless(pathlib.Path("/sys/kernel/mm/transparent_hugepage").exists(),
                          "skipped: this system has no huge pages to ask for")
