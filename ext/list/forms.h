@@ -1,6 +1,6 @@
 /* The forms in which lists are published. A line is offered to one form after the other (forms.c),
- * and each form is one function in the file of its family: hosts.c, adblock.c, programs.c and
- * fields.c. What several forms need is in parts.c. ext/URLS.md says how each form is read. */
+ * and each form is one function in the file of its family: hosts.c, adblock.c, programs.c, rows.c
+ * and words.c. What several forms need is in parts.c. ext/URLS.md says how each form is read. */
 #ifndef BLOOM_LIST_FORMS_H
 #define BLOOM_LIST_FORMS_H
 

@@ -71,8 +71,8 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
  * why it is not an entry after all. */
 enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form);
 
-/* Makes the key of a field that is a plain URL, as list_read would. Returns false, and does nothing,
- * if it is not one. */
+/* Makes the key of a field that is a plain URL, as list_read would. Returns false, and does
+ * nothing, if it is not one. */
 bool list_read_plain(struct bloom_list *list, struct list_span field);
 
 /* Returns true if the key is for the machine itself: a blocking address, localhost.localdomain,

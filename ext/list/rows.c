@@ -57,7 +57,8 @@ static enum list_class list_class_at(struct list_row *row, unsigned i) {
 /* The rule: returns the number of the field that is the entry, or LIST_FIELDS. A word for a type
  * says what the field after it is, or else the field before it. After one such as sha256, or after
  * a word where a host should be, only another word such as url makes an entry. Without a heading, a
- * word after a URL says nothing of it. What looks like a file is an entry only if a word says so. */
+ * word after a URL says nothing of it. What looks like a file is an entry only if a word says
+ * so. */
 static unsigned list_choose(struct list_row *row) {
     enum list_class before = LIST_IS_MISSING, class, after;
     bool is_spoiled = false;
@@ -107,7 +108,7 @@ static bool list_ends_page(struct list_span rest, uint8_t separator) {
 }
 
 /* A row without a heading. Its fields are separated by tabs, or else by bars after blanks, or else
- * by the first comma, semicolon or bar. A page may contain that, unless a person has defanged it. */
+ * by the first comma, semicolon or bar. A page may contain that, unless it is defanged. */
 enum list_form list_fields(struct bloom_list *list, struct list_span *line) {
     if (list_has(*line, '\t'))
         return list_read_row(list, line, '\t', 0);

@@ -1,4 +1,4 @@
-/* The class of a field of a table, by its text. fields.c chooses the entry of a row by the classes.
+/* The class of a field of a table, by its text. rows.c chooses the entry of a row by the classes.
  *
  * The key of a field that was not meant as an address can match an innocent page, so in doubt a
  * field is not an entry. A name counts as one unless it ends like a file or begins like the name of
@@ -181,8 +181,8 @@ static bool list_is_file_or_package(struct list_span name, struct list_span endi
         "ini", "ipa", "iso", "jar", "jpeg", "jpg", "js", "jse", "json", "jsp", "key", "lnk", "log",
         "mp3", "mp4", "msc", "msg", "msi", "ocx", "odt", "pcap", "pdb", "pdf", "php", "pif", "png",
         "ppt", "pptm", "pptx", "ps1", "psd1", "psm1", "rar", "reg", "rtf", "scr", "sct", "svg",
-        "swf", "sys", "tar", "tgz", "tmp", "txt", "uri", "url", "vbe", "vbs", "vhd", "wav", "wsf", "xla",
-        "xlam", "xll", "xls", "xlsb", "xlsm", "xlsx", "xml", "xps", "yaml", "yml"
+        "swf", "sys", "tar", "tgz", "tmp", "txt", "uri", "url", "vbe", "vbs", "vhd", "wav", "wsf",
+        "xla", "xlam", "xll", "xls", "xlsb", "xlsm", "xlsx", "xml", "xps", "yaml", "yml"
         /* clang-format on */
     };
     const struct list_span first = {name.at, list_find(name, '.')};
