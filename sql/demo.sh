@@ -24,8 +24,8 @@
 set -eu
 
 # On a terminal one line shows what is being done now. step writes it. sql_step returns SQL that
-# notes when it begins and, for words with a blank, the command that lets the sqlite3 shell write it.
-# ms returns how long the steps that begin with some words took.
+# notes when it begins, and the command that lets the sqlite3 shell write it, which needs words with
+# a blank. ms returns how long the steps that begin with some words took.
 [ -t 2 ] && terminal=1 || terminal=
 step() { [ -z "$terminal" ] || printf '\r\033[K%s' "$1" >&2; }
 sql_step() {
