@@ -10,8 +10,8 @@
  * one, but the database is sound and nothing crashes or leaks.
  *
  * With PLACES=1 in the environment an authorizer alone answers, once for each place of ext/ that
- * runs SQL and what it is asked about there. (What a denial leaves within a transaction, tests/world
- * asks.) With EVERY=8 every eighth question is refused. */
+ * runs SQL and what it is asked about there. (What a denial leaves within a transaction,
+ * tests/world asks.) With EVERY=8 every eighth question is refused. */
 #include "scenarios.h"
 
 static long countdown; /* questions until the refusal; 0 when there is to be none */
@@ -118,8 +118,8 @@ static long next(long number) {
     return number + (number < 300 || by_place ? stride() : number / 8);
 }
 
-/* Every question of a scenario is ignored in turn, which leaves the database sound. Returns how many
- * were. */
+/* Every question of a scenario is ignored in turn, which leaves the database sound. Returns how
+ * many were. */
 static long ignore_each(const struct scenario *scenario) {
     const struct fault FAULT = {.what = "ignored",
                                 .meets = by_place ? FAULT_AT_PLACES : FAULT_REFUSED};
