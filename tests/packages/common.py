@@ -98,6 +98,18 @@ def needs(*tools):
     return unittest.skipIf(missing(*tools), missing(*tools))
 
 
+def quick_compilers(folder):
+    """Fills a folder to be in front of PATH where something only has to compile: no compiler in it
+    optimises. They stay the same files, by which Go knows what it has compiled."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("cc", "gcc", "x86_64-linux-gnu-gcc", "clang"):
+        if not (folder / name).exists() and (compiler := shutil.which(name)):
+            made = folder / f"{name}.{os.getpid()}"
+            made.write_text(f'#!/bin/sh\nexec {compiler} "$@" -O0\n')
+            made.chmod(0o755)
+            made.replace(folder / name)
+
+
 def examples(text, kind):
     """The blocks of a page in a language."""
     return re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
@@ -194,17 +206,15 @@ class Scratch(unittest.TestCase):
 class Python:
     """A virtual environment with our package; with_drivers: and all modules of build/drivers."""
 
-    def __init__(self, *options, with_drivers=False):
+    def __init__(self, *options, with_drivers=False, **variables):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         run(sys.executable, "-m", "venv", self.folder)
-        self.pip("install", "--find-links", BUILD / "python", *options, "sqlite-bloom")
+        self.run("-m", "pip", "-q", "--disable-pip-version-check", "install", "--find-links",
+                 BUILD / "python", *options, "sqlite-bloom", env=variables)
         if with_drivers:
             (site,) = self.folder.glob("lib/*/site-packages")
             (drivers,) = DRIVERS.glob("lib/*/site-packages")
             (site / "drivers.pth").write_text(f"{drivers}\n")
-
-    def pip(self, *arguments):
-        return self.run("-m", "pip", "-q", "--disable-pip-version-check", *arguments)
 
     def run(self, *arguments, **options):
         return run(self.folder / "bin/python", *arguments, cwd=self.folder, **options)
