@@ -129,7 +129,6 @@ TEST_SUITES = \
     'planner of the newest SQLite=$(NEWEST_PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
-    'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
     'tables of fields=$(PYTHON) tests/random/fields_test.py' \
     'plain URLs=[all $(PLAIN)/$(LIBRARY)] BLOOM_LIMITS=url_plain=0 \
         $(PYTHON) tests/random/plain_test.py $(abspath $(PLAIN)/$(LIBRARY))' \
