@@ -187,7 +187,8 @@ LONG_SUITES = \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
-    'world of three statements=STATEMENTS=3 RARE=0 SORTS=plain $(PLAIN)/tests/world' \
+    'world of three statements, other kinds=STATEMENTS=3 RARE=0 SORTS=plain \
+        KINDS="journal memdb deserialized temp attached shared" $(PLAIN)/tests/world' \
     'world of three statements, one rare=STATEMENTS=3 RARE=1 SORTS=plain \
         KINDS="memory wal" $(PLAIN)/tests/world' \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \

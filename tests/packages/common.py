@@ -2,6 +2,7 @@
 answer, commands that must succeed, and environments as users have them.
 """
 
+import atexit
 import contextlib
 import functools
 import http.server
@@ -182,13 +183,22 @@ def served(folder):
         server.shutdown()
 
 
-def npm_install(folder, tarballs=2):
-    """Our package from its two tarballs, or one, as its README says."""
+@functools.cache
+def npm_installed(tarballs):
+    """A folder with our package from its two tarballs, or one, as its README says."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
     readme = (TOP / "ext/packages/npm/README.md").read_text()
     names = re.search(r"^npm install (\./.*)$", readme, re.MULTILINE)[1].split()
     (folder / "package.json").write_text("{}")
     run("npm", "install", "--silent", "--no-audit", "--no-fund", "--offline",
         *(BUILD / "npm" / name for name in names[:tarballs]), cwd=folder)
+    return folder
+
+
+def npm_install(folder, tarballs=2):
+    """npm has installed it once."""
+    shutil.copytree(npm_installed(tarballs), folder, symlinks=True, dirs_exist_ok=True)
 
 
 class Scratch(unittest.TestCase):
