@@ -11,8 +11,8 @@ import hashlib
 import pathlib
 import shlex
 import shutil
-import subprocess
 import sys
+import sysconfig
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import release  # noqa: E402
@@ -20,42 +20,23 @@ import release  # noqa: E402
 PYTHON = sys.executable
 
 
-def has_header():
-    return pathlib.Path("/usr/include/sqlite3ext.h").exists()
-
-
-def has_venv():
-    """Debian splits ensurepip, without which a new environment has no pip, from Python."""
-    command = [PYTHON, "-c", "import ensurepip, venv"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def has_apsw():
-    """dpkg-buildpackage asks for the package, not for the module."""
-    return pathlib.Path("/usr/lib/python3/dist-packages/apsw").exists()
-
-
-def has(command):
-    return lambda: shutil.which(command) is not None
-
-
-# What packages are built with: the package of Debian that has it, and whether it is here.
+# What packages are built with: the package of Debian, and the command or file by which it is here.
+# Debian splits ensurepip, without which a new environment has no pip, from Python. And
+# dpkg-buildpackage asks for the package python3-apsw, not for the module.
 TOOLS = {
-    "gcc": has("gcc"),
-    "libsqlite3-dev": has_header,
-    "python3-venv": has_venv,
-    "npm": has("npm"),
-    "cargo": has("cargo"),
-    "dpkg-dev": has("dpkg-buildpackage"),
-    "debhelper": has("dh"),
-    "python3-apsw": has_apsw,
-    "emscripten": has("emcc"),
-    "default-jdk-headless": has("javac"),
-    "maven": has("mvn"),
-    "ruby": has("gem"),
+    "gcc": "gcc",
+    "libsqlite3-dev": "/usr/include/sqlite3ext.h",
+    "python3-venv": f"{sysconfig.get_path('stdlib')}/ensurepip",
+    "npm": "npm",
+    "cargo": "cargo",
+    "dpkg-dev": "dpkg-buildpackage",
+    "debhelper": "dh",
+    "python3-apsw": "/usr/lib/python3/dist-packages/apsw",
+    "emscripten": "emcc",
+    "default-jdk-headless": "javac",
+    "maven": "mvn",
+    "ruby": "gem",
 }
-
-
 # By the names of their targets: what each needs, and its suites: a title, and the arguments of its
 # program in tests/packages. Those that take longest come first.
 BINARIES = "gcc libsqlite3-dev python3-venv"
@@ -90,7 +71,8 @@ WITH_DRIVERS = ("page", "site", "wheel", "npm")
 
 def reason(name):
     """Why a package cannot be built here, in words; empty if it can."""
-    lacking = " ".join(tool for tool in PACKAGES[name][0].split() if not TOOLS[tool]())
+    lacking = " ".join(tool for tool in PACKAGES[name][0].split()
+                       if not (shutil.which(TOOLS[tool]) or pathlib.Path(TOOLS[tool]).exists()))
     return lacking and f"make {name} needs {lacking}: apt-get install {lacking}"
 
 

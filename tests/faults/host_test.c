@@ -52,6 +52,13 @@ static void old_sqlite_is_refused(void) {
     assert_int_equal(load_pretending(3031000, "3.31.0", database, &error), SQLITE_OK);
     assert_null(error);
     run(database, "SELECT bloom_version()");
+    /* By its table of functions, this is another library. */
+    assert_int_equal(load_bloom(database, NULL), SQLITE_ERROR);
+    assert_int_equal(load_bloom(database, &error), SQLITE_ERROR);
+    assert_string_equal(error, "bloom " BLOOM_RELEASE
+                               " serves another SQLite library in this process. Load a copy of the "
+                               "file, or first close the connections of that library");
+    sqlite3_free(error);
     close_database(database);
 }
 

@@ -34,7 +34,8 @@ FILES = """sqlite-bloom.mjs sqlite-bloom.d.mts sqlite-bloom-common.mjs sqlite-bl
 EMSCRIPTEN_CACHE = pathlib.Path("/usr/share/emscripten/cache")
 
 # SQLite is three quarters of the module: made for size it takes a quarter less to download.
-OPTIMIZE = {"sqlite3.c": "-Os"}
+# Of the shell the linker takes little, and optimizes that.
+OPTIMIZE = {"sqlite3.c": "-Os", "shell_functions.c": "-O0"}
 COMPILE = """-w -std=gnu11 -ffp-contract=off -DSQLITE_CORE -DSQLITE_OMIT_LOAD_EXTENSION
     -DSQLITE_THREADSAFE=0 -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_DQS=0
     -DSQLITE_TEMP_STORE=3""".split()

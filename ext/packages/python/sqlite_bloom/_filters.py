@@ -19,6 +19,8 @@ except ImportError as _error:
     _REASON = str(_error).strip()
 
     class _Filter:
+        __slots__ = ()
+
         def __new__(cls, *_, **__):
             raise NotImplementedError(
                 "sqlite_bloom.Filter needs a wheel and CPython 3.10 or later with a GIL, but"
