@@ -23,11 +23,19 @@
 # Without make: sh sql/demo.sh [list ...]
 set -eu
 
-# On a terminal one line shows what is being done now. step writes it, and sql_step returns the
-# command that lets the sqlite3 shell do so, which needs words with a blank.
+# On a terminal one line shows what is being done now. step writes it. sql_step returns SQL that
+# notes when it begins, and the command that lets the sqlite3 shell write it, which needs words with
+# a blank. ms returns how long the steps that begin with some words took.
 [ -t 2 ] && terminal=1 || terminal=
 step() { [ -z "$terminal" ] || printf '\r\033[K%s' "$1" >&2; }
-sql_step() { [ -z "$terminal" ] || printf '%s' ".shell printf ' \\r\\033[K$1' >&2"; }
+sql_step() {
+    [ -z "$terminal" ] || printf '%s\n' ".shell printf ' \\r\\033[K$1' >&2"
+    printf '%s' "INSERT INTO clock VALUES ('$1', julianday('now'));"
+}
+ms() {
+    printf '%s' "(SELECT total(next.at - this.at) * 86400000 FROM clock AS this JOIN clock AS next
+          ON next.rowid = this.rowid + 1 WHERE this.step LIKE '$1%')"
+}
 
 fail() {
     step ''
@@ -75,7 +83,7 @@ case $visits in
     [ -r "$history" ] ||
         fail "there is no permission to read the file '$visits'. Change it with chmod"
     ;;
-?????????*) fail "the number of VISITS must be below 100000000" ;;
+????????*) fail "the number of VISITS must be below 10000000" ;;
 esac
 command -v "$sqlite" >/dev/null ||
     fail "there is no '$sqlite'. Install the sqlite3 shell (on Debian: apt install sqlite3)" \
@@ -158,67 +166,76 @@ read_lists() {
     cat <<SQL
 .bail on
 .load ./bloom
-CREATE TABLE clock(step TEXT PRIMARY KEY, start REAL, stop REAL);
+CREATE TABLE clock(step, at);
 $(sql_step 'Reading the list')
 $lists
-INSERT INTO clock(step, start) VALUES ('read list', julianday('now'));
 CREATE TABLE lines AS
   SELECT name AS list, line, entry, note, key FROM lists, bloom_list(readfile(path));
-UPDATE clock SET stop = julianday('now') WHERE step = 'read list';
 
 -- A visit has about five keys, and each of them may be found by mistake. Many publishers put paths
 -- into lower case, so case does not count.
 $(sql_step 'Building the filter')
-INSERT INTO clock(step, start) VALUES ('build filter', julianday('now'));
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters
   SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase') FROM lines WHERE key NOT NULL;
-UPDATE clock SET stop = julianday('now') WHERE step = 'build filter';
-
 $(sql_step 'Counting the lines')
-CREATE TABLE report(title, figure, unit);
-CREATE VIEW lines_of_report AS
-  SELECT printf('  %-42s %12s %s', title, figure,
-                CASE figure WHEN '1' THEN rtrim(unit, 's') ELSE unit END)
-    FROM report ORDER BY rowid;
-INSERT INTO report
-  SELECT coalesce(note, 'a URL or name'), printf('%,d', count(*)), 'lines' FROM lines
-   GROUP BY note ORDER BY note;
-INSERT INTO report
-  SELECT 'no entry: a remark, or blank', printf('%,d', $(wc -l <"$work/lists") - count(*)), 'lines'
-    FROM (SELECT DISTINCT list, line FROM lines);
+CREATE TABLE counts AS
+  SELECT coalesce(note, 'a URL or name') AS what, count(*) AS lines FROM lines GROUP BY note;
+INSERT INTO counts SELECT 'no entry: a remark, or blank', $(wc -l <"$work/lists") - count(*)
+  FROM (SELECT DISTINCT list, line FROM lines);
 $(sql_step 'Counting the keys')
 CREATE TABLE keys AS SELECT count(DISTINCT key COLLATE NOCASE) AS keys FROM lines;
-INSERT INTO report SELECT 'distinct keys', printf('%,d', keys), 'keys' FROM keys;
-INSERT INTO report SELECT 'size of the filter', printf('%,d', length(f)), 'bytes' FROM filters;
-INSERT INTO report SELECT '  for each key', printf('%.2f', 8.0 * length(f) / keys), 'bits'
-  FROM filters, keys;
-INSERT INTO report
-  SELECT '  expected false positives, for one key', printf('%.4f', 100 * bloom_fpr_now(f)), '%'
-    FROM filters;
 $(sql_step '')
 SELECT 'The list: ' || name FROM lists ORDER BY rowid;
+SELECT printf('  %-42s %,12d line%s', what, lines, CASE lines WHEN 1 THEN '' ELSE 's' END)
+  FROM counts ORDER BY rowid;
+SELECT printf('  distinct keys                              %,12d
+  size of the filter                         %,12d bytes
+    for each key                             %12.2f bits
+    expected false positives, for one key    %12.4f %%
+', keys, length(f), 8.0 * length(f) / keys, 100 * bloom_fpr_now(f)) FROM keys, filters;
 SQL
 }
-count_lists='SELECT * FROM lines_of_report;
-DELETE FROM report;
-.print'
 
 # Puts the visits for which a condition holds into a table, in ten parts.
-scan() { # TABLE, COLUMNS, WORDS, CONDITION
+scan() { # TABLE, WORDS, CONDITION
     for part in 1 2 3 4 5 6 7 8 9 10; do
         cat <<SQL
-$(sql_step "$3: part $part of 10")
-INSERT INTO $1 SELECT $2 FROM visits
+$(sql_step "$2: part $part of 10")
+INSERT INTO $1 SELECT visits.* FROM visits
  WHERE rowid > (SELECT max(rowid) FROM visits) * ($part - 1) / 10
    AND rowid <= (SELECT max(rowid) FROM visits) * $part / 10
-   AND $4;
+   AND $3;
 SQL
     done
 }
 by_filter="bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), url)"
 by_index="EXISTS (SELECT 1 FROM bloom_url_keys(visits.url) AS u JOIN exact.list AS l
                    ON l.key = u.key)"
+
+# Of the visits that the filter finds, those that an entry covers, and which: the tables hits and
+# found.
+check_visits() { # DATABASE, ROWS
+    cat <<SQL
+$(sql_step "Reading the visits")
+ATTACH '$1' AS history;
+CREATE TABLE visits(url TEXT, visits INTEGER, last REAL, is_listed INTEGER);
+INSERT INTO visits SELECT $2;
+CREATE TABLE suspects(url TEXT, visits INTEGER, last REAL, is_listed INTEGER);
+$(scan suspects 'Checking the visits' "$by_filter")
+$(sql_step "Looking up the suspects")
+CREATE INDEX lines_key ON lines(key COLLATE NOCASE);
+CREATE TABLE hits AS
+  SELECT min(rowid) AS id, url, sum(visits) AS visits, max(last) AS last, is_listed
+    FROM suspects GROUP BY url;
+CREATE TABLE found AS
+  SELECT id, list, entry, min(keys.rank) FROM hits, bloom_url_keys(hits.url) AS keys
+    JOIN lines ON lines.key = keys.key COLLATE NOCASE
+   GROUP BY id, list;
+DELETE FROM hits WHERE id NOT IN (SELECT id FROM found);
+$(sql_step '')
+SQL
+}
 
 # Your own visits.
 if [ -n "$history" ]; then
@@ -241,15 +258,15 @@ if [ -n "$history" ]; then
         case $found in
         *urls,visits)
             unit=visit by=' by Chrome or its like'
-            rows="page.url, count(*), max(visit_time) / 1000000 - 11644473600
+            rows="page.url, count(*), max(visit_time) / 1000000 - 11644473600, NULL
                 FROM history.visits AS visit JOIN history.urls AS page ON page.id = visit.url" ;;
         *moz_historyvisits,moz_places)
             unit=visit by=' by Firefox'
-            rows="page.url, count(*), max(visit_date) / 1000000 FROM history.moz_historyvisits
+            rows="page.url, count(*), max(visit_date) / 1000000, NULL FROM history.moz_historyvisits
                 AS visit JOIN history.moz_places AS page ON page.id = visit.place_id" ;;
         *history_items,history_visits)
             unit=visit by=' by Safari'
-            rows="page.url, count(*), max(visit_time) + 978307200 FROM history.history_visits
+            rows="page.url, count(*), max(visit_time) + 978307200, NULL FROM history.history_visits
                 AS visit JOIN history.history_items AS page ON page.id = visit.history_item" ;;
         ok*)
             fail "the database '$visits' is no history of Chrome, Firefox or Safari. $hint" ;;
@@ -264,7 +281,7 @@ if [ -n "$history" ]; then
             fail "'$visits' is not a text in UTF-8. Unpack it if it is compressed, and convert" \
                 "UTF-16, as with iconv -f UTF-16 -t UTF-8"
         unit=line by=
-        rows="CAST(text AS TEXT), 1, NULL FROM bloom_lines(readfile('$copy'))"
+        rows="CAST(text AS TEXT), 1, NULL, NULL FROM bloom_lines(readfile('$copy'))"
         problem=$(run '.load ./bloom' "SELECT sum(bad) || ' of its first ' || count(*) ||
                 ' lines are not URLs, for example line ' || min(CASE WHEN bad THEN line END)
             FROM (SELECT line, bloom_url(text) IS NULL OR
@@ -279,24 +296,8 @@ if [ -n "$history" ]; then
     fi
     {
         read_lists
+        check_visits "$copy" "$rows"
         cat <<SQL
-$count_lists
-$(sql_step "Reading the visits")
-ATTACH '$copy' AS history;
-CREATE TABLE visits(url TEXT, visits INTEGER, last REAL);
-INSERT INTO visits SELECT $rows;
-CREATE TABLE suspects(url TEXT, visits INTEGER, last REAL);
-$(scan suspects 'url, visits, last' 'Checking your visits' "$by_filter")
-$(sql_step "Looking up the suspects")
-CREATE INDEX lines_key ON lines(key COLLATE NOCASE);
-CREATE TABLE hits AS
-  SELECT min(rowid) AS id, url, sum(visits) AS visits, max(last) AS last FROM suspects GROUP BY url;
-CREATE TABLE found AS
-  SELECT id, list, entry, min(keys.rank) FROM hits, bloom_url_keys(hits.url) AS keys
-    JOIN lines ON lines.key = keys.key COLLATE NOCASE
-   GROUP BY id, list;
-DELETE FROM hits WHERE id NOT IN (SELECT id FROM found);
-$(sql_step '')
 CREATE TABLE sums AS
   SELECT total(visits) AS visits, '$unit' || CASE total(visits) WHEN 1 THEN '' ELSE 's' END AS unit,
          (SELECT total(visits) FROM suspects) AS suspects, (SELECT total(visits) FROM hits) AS found
@@ -347,63 +348,34 @@ LC_ALL=C awk -f sql/visits.awk -v "harmless=$((visits - visits / 20))" \
     -v "listed=$((visits / 20))" -v "progress=$terminal" <"$work/lists" >"$work/visits"
 [ "$visits" -lt 20 ] || grep -q '^1' "$work/visits" ||
     fail "visits.awk could not make visits, because it knows no form of the entries in '$1'"
-import_path=$(printf '%s' "$work/visits" | sed 's/[\\"]/\\&/g')
+copy=$(quoted "$work/visits")
 
 {
     read_lists
+    check_visits :memory: "substr(CAST(text AS TEXT), 3), 1, NULL, text GLOB '1*'
+        FROM bloom_lines(readfile('$copy'))"
     cat <<SQL
 $(sql_step 'Building the index')
 -- The exact index is in a database of its own, so that its pages can be counted.
 ATTACH ':memory:' AS exact;
-INSERT INTO clock(step, start) VALUES ('build index', julianday('now'));
 CREATE TABLE exact.list(key TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;
-INSERT OR IGNORE INTO exact.list SELECT key FROM lines WHERE key NOT NULL;
-UPDATE clock SET stop = julianday('now') WHERE step = 'build index';
+INSERT OR IGNORE INTO exact.list SELECT key FROM lines NOT INDEXED WHERE key NOT NULL;
+CREATE TABLE exact_hits(url TEXT, visits INTEGER, last REAL, is_listed INTEGER);
+$(scan exact_hits 'Checking the visits by the index' "$by_index")
 
-$(sql_step 'Reading the visits')
-CREATE TABLE visits(listed INTEGER, url TEXT);
-.mode ascii
-.separator "\037" "\n"
-.import "$import_path" visits
-.mode list
-
-INSERT INTO clock(step, start) VALUES ('scan filter', julianday('now'));
-CREATE TABLE hits(listed INTEGER, url TEXT);
-$(scan hits 'listed, url' 'Checking the visits by the filter' "$by_filter")
-UPDATE clock SET stop = julianday('now') WHERE step = 'scan filter';
-
-$(sql_step 'Looking up the suspects')
-INSERT INTO clock(step, start) VALUES ('verify', julianday('now'));
-CREATE TABLE true_hits AS
-  SELECT listed, url FROM hits
-   WHERE EXISTS (SELECT 1 FROM bloom_url_keys(hits.url) AS u JOIN exact.list AS l ON l.key = u.key);
-UPDATE clock SET stop = julianday('now') WHERE step = 'verify';
-
-INSERT INTO clock(step, start) VALUES ('scan index', julianday('now'));
-CREATE TABLE exact_hits(listed INTEGER, url TEXT);
-$(scan exact_hits 'listed, url' 'Checking the visits by the index' "$by_index")
-UPDATE clock SET stop = julianday('now') WHERE step = 'scan index';
-
+-- visits.awk reads lines in a simpler way than bloom_list, so what it takes for listed need not be.
 $(sql_step 'Counting the visits')
 CREATE TABLE figures AS
-  SELECT (SELECT count(*) FROM lines) AS lines, (SELECT count(*) FROM exact.list) AS keys,
-         (SELECT count(*) FROM visits) AS visits, (SELECT count(*) FROM hits) AS hits,
-         (SELECT count(*) FROM true_hits) AS true_hits,
-         (SELECT count(*) FROM exact_hits) AS exact_hits,
-         (SELECT sum(listed = 1) FROM visits) AS listed,
-         (SELECT sum(listed = 1) FROM hits) AS listed_hits,
-         (SELECT sum(listed = 1) FROM exact_hits) AS listed_exact_hits,
-         (SELECT sum(listed = 1) FROM visits
-           WHERE url IN (SELECT entry FROM lines)) AS same,
-         (SELECT sum((SELECT count(*) FROM bloom_url_keys(visits.url))) FROM visits) AS visit_keys,
-         length(f) AS bytes, bloom_fpr_now(f) AS rate FROM filters;
-CREATE TABLE pages AS
-  SELECT page_count * page_size AS bytes
-    FROM pragma_page_count AS count JOIN pragma_page_size AS size
+  SELECT (SELECT count(*) FROM visits) AS visits,
+         (SELECT avg((SELECT count(*) FROM bloom_url_keys(visits.url))) FROM visits) AS visit_keys,
+         (SELECT sum(is_listed) FROM exact_hits) AS listed,
+         (SELECT total(is_listed) FROM suspects WHERE url IN (SELECT url FROM hits)) AS listed_hits,
+         (SELECT count(*) FROM visits WHERE is_listed AND url IN (SELECT entry FROM lines)) AS same,
+         (SELECT count(*) FROM suspects) AS suspects, (SELECT total(visits) FROM hits) AS found,
+         (SELECT count(*) FROM visits) - (SELECT count(*) FROM exact_hits) AS others,
+         length(f) AS bytes, count.page_count * size.page_size AS index_bytes
+    FROM filters, pragma_page_count AS count, pragma_page_size AS size
    WHERE count.schema = 'exact' AND size.schema = 'exact';
-CREATE VIEW times AS
-  SELECT step, CASE WHEN ms < 1 THEN '< 1' ELSE printf('%,d', ms) END AS ms
-    FROM (SELECT step, CAST(round((stop - start) * 86400000) AS INTEGER) AS ms FROM clock);
 
 -- Some visits, in letters that any terminal shows: three that were found, in different spellings,
 -- and one to a look-alike.
@@ -411,17 +383,14 @@ CREATE TABLE spellings(words, pattern);
 INSERT INTO spellings VALUES ('with backslashes', 'http:\\\\[a-z]*'),
   ('in capitals', 'HTTP://[A-Z]*'), ('after a user name', 'http*://*@[a-z]*'),
   ('in numbers', 'http://0x*'), ('with %2e', '*%2e*'), ('otherwise', '*');
-CREATE INDEX lines_key ON lines(key COLLATE NOCASE);
 CREATE TABLE shown AS
-  SELECT words, url, list, entry, min(u.rank)
-    FROM (SELECT words, min(true_hits.rowid), url FROM spellings JOIN true_hits
-             ON url GLOB pattern AND length(url) < 80 AND url NOT GLOB '*[^!-~]*' AND listed = 1
+  SELECT words, url, list, entry
+    FROM (SELECT words, min(id) AS id, url FROM spellings JOIN hits
+             ON url GLOB pattern AND length(url) < 80 AND url NOT GLOB '*[^!-~]*' AND is_listed
               AND url NOT IN (SELECT entry FROM lines)
-           GROUP BY spellings.rowid ORDER BY spellings.rowid LIMIT 3),
-         bloom_url_keys(url) AS u JOIN lines ON lines.key = u.key COLLATE NOCASE
+           GROUP BY spellings.rowid ORDER BY spellings.rowid LIMIT 3) JOIN found USING (id)
    GROUP BY url;
 $(sql_step '')
-.print
 SELECT 'Some visits that went to an entry. The list spells each of them in another way:'
  WHERE EXISTS (SELECT 1 FROM shown);
 SELECT printf('  %-18s %s', words || ':', url) || char(10) ||
@@ -429,63 +398,38 @@ SELECT printf('  %-18s %s', words || ':', url) || char(10) ||
 SELECT char(10) || 'This one did not, because www.example is on no list. The name that is on' ||
        ' one is only in its query:' || char(10) || printf('  %-18s %s', 'look-alike:', url)
   FROM visits
- WHERE listed = 0 AND url GLOB 'https://www.example/[?]to=http://[a-z]*' AND length(url) < 80
+ WHERE NOT is_listed AND url GLOB 'https://www.example/[?]to=http://[a-z]*' AND length(url) < 80
    AND url NOT IN (SELECT url FROM exact_hits) LIMIT 1;
-.print
-$count_lists
-INSERT INTO report SELECT 'visits', printf('%,d', visits), 'visits' FROM figures;
-INSERT INTO report SELECT 'keys of a visit, on average', printf('%.2f', 1.0 * visit_keys / visits),
-  'keys' FROM figures;
-INSERT INTO report SELECT 'visits to an entry of the list', printf('%,d', listed), 'visits'
+SELECT printf('
+The visits: 1 in 20 goes to an entry, in twenty spellings, and 1 in 20 to a look-alike
+  visits                                     %,12d
+  keys of a visit, on average                %12.2f
+  visits to an entry of the list             %,12d
+    spelt exactly as in the list             %,12d
+    found by the filter                      %,12d
+    missed by the filter                     %,12d
+  all visits that the filter finds           %,12d
+    confirmed by the exact list              %,12d
+    false positives                          %,12d
+', visits, visit_keys, listed, same, listed_hits, listed - listed_hits, suspects, found,
+              suspects - found) FROM figures;
+SELECT printf('Compared with an exact index of the keys           filter        index
+  size                                       %,12d %,12d bytes
+  time to read the list                      %12.1f              ms
+  time to build                              %12.1f %12.1f ms
+  time to check all visits                   %12.1f %12.1f ms
+  time to confirm what was found             %12.1f              ms
+', bytes, index_bytes, $(ms 'Reading the list'), $(ms 'Building the filter'),
+  $(ms 'Building the index'), $(ms 'Checking the visits:'),
+  $(ms 'Checking the visits by'), $(ms 'Looking up')) FROM figures;
+SELECT printf('%,d of %,d visits to an entry found, %s missed.
+%,d of %,d other visits flagged by mistake, %.2f %%.
+The filter is %.1f times smaller than the index, and %.1f times as fast.',
+              listed_hits, listed, coalesce(nullif(listed - listed_hits, 0), 'none'),
+              suspects - found, others, 100.0 * (suspects - found) / others,
+              1.0 * index_bytes / bytes,
+              $(ms 'Checking the visits by') / $(ms 'Checking the visits:'))
   FROM figures;
-INSERT INTO report SELECT '  spelt exactly as in the list', printf('%,d', same), 'visits'
-  FROM figures;
-INSERT INTO report SELECT '  found by the filter', printf('%,d', listed_hits), 'visits'
-  FROM figures;
-INSERT INTO report SELECT '  missed by the filter', printf('%,d', listed_exact_hits - listed_hits),
-  'visits' FROM figures;
--- visits.awk reads lines in a simpler way than bloom_list.
-INSERT INTO report
-  SELECT '  to lines that bloom_list reads otherwise', printf('%,d', listed - listed_exact_hits),
-         'visits' FROM figures WHERE listed > listed_exact_hits;
-INSERT INTO report SELECT 'all visits that the filter finds', printf('%,d', hits), 'visits'
-  FROM figures;
-INSERT INTO report SELECT '  confirmed by the exact list', printf('%,d', true_hits), 'visits'
-  FROM figures;
-INSERT INTO report SELECT '  false positives', printf('%,d', hits - true_hits), 'visits'
-  FROM figures;
-INSERT INTO report SELECT 'false positives among harmless visits',
-  printf('%.4f', 100.0 * (hits - true_hits) / (visits - exact_hits)), '%' FROM figures;
-$(sql_step '')
-.print 'The visits: 1 in 20 goes to an entry, in twenty spellings, and 1 in 20 to a look-alike'
-SELECT * FROM lines_of_report;
-.print
-.print 'Compared with an exact index of the keys        filter        index'
-SELECT printf('  %-30s %18s %12s bytes', 'size', printf('%,d', figures.bytes),
-              printf('%,d', pages.bytes)) FROM figures, pages;
-SELECT printf('  %-30s %18s %12s ms', 'time to read the list', ms, '') FROM times
- WHERE step = 'read list';
-SELECT printf('  %-30s %18s %12s ms', 'time to build', filter.ms, exact.ms)
-  FROM times AS filter, times AS exact
- WHERE filter.step = 'build filter' AND exact.step = 'build index';
-SELECT printf('  %-30s %18s %12s ms', 'time to check all visits', filter.ms, exact.ms)
-  FROM times AS filter, times AS exact
- WHERE filter.step = 'scan filter' AND exact.step = 'scan index';
-SELECT printf('  %-30s %18s %12s ms', 'time to confirm what was found', ms, '') FROM times
- WHERE step = 'verify';
-.print
-SELECT printf('%,d of %,d visits to an entry found, %s missed.', listed_hits, listed_exact_hits,
-              coalesce(nullif(listed_exact_hits - listed_hits, 0), 'none'))
-  FROM figures;
-SELECT printf('%,d of %,d other visits flagged by mistake, %.2f %%.', hits - true_hits,
-              visits - exact_hits, 100.0 * (hits - true_hits) / (visits - exact_hits))
-  FROM figures;
-SELECT printf('The filter is %.1f times smaller than the index, and %.1f times as fast.',
-              1.0 * pages.bytes / figures.bytes, index_ms / filter_ms)
-  FROM figures, pages,
-       (SELECT max(stop - start) AS filter_ms FROM clock WHERE step = 'scan filter'),
-       (SELECT max(stop - start) AS index_ms FROM clock WHERE step = 'scan index')
- WHERE filter_ms > 0;
 SQL
 } >"$work/sql"
 run <"$work/sql"

@@ -79,28 +79,32 @@ static enum list_form list_key_form(const struct bloom_list *list) {
     return url_is_digit(*key.at) && list_is_range(key) ? LIST_RANGE : list_other(key);
 }
 
-enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form) {
+bool list_read_plain(struct bloom_list *list, struct list_span field) {
+    struct bloom_url_plain plain;
+    if (!bloom_url_read_plain(&plain, field.at, list_length(field)) ||
+        plain.end < list_length(field))
+        return false;
+    memcpy(list->text, field.at, list->used = plain.end);
+    bloom_url_write_plain(&list->url, &plain, field.at, list->key);
+    list->defanged = false;
+    list->judged = field;
+    list->judged_form = list_settle(list, LIST_FIELD);
+    return true;
+}
+
+/* Makes the key of an entry that is not a plain URL. */
+static enum list_form list_make(struct bloom_list *list, struct list_span span,
+                                enum list_form form) {
     const bool is_rule =
         form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
-    struct bloom_url_plain plain;
-    list->defanged = false;
-    span = list_trim(span);
-    if (form == LIST_HOSTS && list_is_ip(span))
-        return LIST_HOSTS_ADDRESS;
-    if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
-        plain.end == list_length(span)) {
-        memcpy(list->text, span.at, list->used = plain.end);
-        bloom_url_write_plain(&list->url, &plain, span.at, list->key);
-        return list_settle(list, form);
-    }
     const struct list_span whole = span;
-    const bool is_field = form == LIST_FIELD || form == LIST_COLUMN;
-    const char *escaped = is_field && span.at > list->bytes && span.at[-1] == '"' ? "\"\""
-                          : form == LIST_ANCHORED                                 ? "\\."
-                                                                                  : NULL;
+    const char *escaped = form == LIST_FIELD && span.at > list->bytes && span.at[-1] == '"' ? "\"\""
+                          : form == LIST_ANCHORED                                           ? "\\."
+                                                                                            : NULL;
     const bool wildcard = list_wildcard(&span);
     enum list_form network = LIST_PLAIN;
-    if (list_has(span, '*') && !list_begins(span, "h**p") && !is_field)
+    list->defanged = false;
+    if (list_has(span, '*') && !list_begins(span, "h**p") && form != LIST_FIELD)
         return LIST_INNER_WILDCARD;
     list->defanged = list_refang(span, escaped, list->text, &list->used);
     span = (struct list_span){list->text, list->text + list->used};
@@ -128,4 +132,19 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     if (!list->url.opened || !list_names_host(&list->url, list->key))
         return LIST_UNOPENED;
     return url_find(list->key, 0, list->url.host, '.') < list->url.host ? form : LIST_NO_DOT;
+}
+
+enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form) {
+    span = list_trim(span);
+    if (form == LIST_HOSTS && list_is_ip(span))
+        return LIST_HOSTS_ADDRESS;
+    const bool is_judged = span.at == list->judged.at && span.end == list->judged.end;
+    if (form == LIST_FIELD && is_judged)
+        return list->judged_form;
+    if (list_read_plain(list, span))
+        return list_settle(list, form);
+    const enum list_form made = list_make(list, span, form);
+    list->judged = form == LIST_FIELD ? span : (struct list_span){NULL, NULL};
+    list->judged_form = made;
+    return made;
 }

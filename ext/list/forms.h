@@ -1,6 +1,6 @@
 /* The forms in which lists are published. A line is offered to one form after the other (forms.c),
- * and each form is one function in the file of its family: hosts.c, adblock.c, programs.c and
- * fields.c. What several forms need is in parts.c. ext/URLS.md says how each form is read. */
+ * and each form is one function in the file of its family: hosts.c, adblock.c, programs.c, rows.c
+ * and words.c. What several forms need is in parts.c. ext/URLS.md says how each form is read. */
 #ifndef BLOOM_LIST_FORMS_H
 #define BLOOM_LIST_FORMS_H
 
@@ -25,7 +25,6 @@ struct bloom_list;
     FORM(LIST_PROXY, "rule of a proxy")                                                            \
     FORM(LIST_ANCHORED, "regular expression for a host")                                           \
     FORM(LIST_FIELD, "one of several fields")                                                      \
-    FORM(LIST_COLUMN, "one of several fields") /* of a table with a heading */                     \
     FORM(LIST_WILDCARD, "wildcard")                                                                \
     FORM(LIST_DEFANGED, "defanged")                                                                \
     FORM(LIST_BYTES, "not UTF-8, read byte by byte")                                               \
@@ -59,18 +58,14 @@ enum list_form {
 };
 #undef LIST_FORM
 
-/* The most fields of a row that are read. */
-enum { LIST_FIELDS = 64 };
-
 /* The heading of a table: what separates fields, how many there are, and which of them, counted
  * from 0, is the entry. If there are no fields, the list has no heading. */
 struct list_heading {
     uint8_t separator;
     unsigned fields, field;
-    unsigned second;       /* the entry if `field` has a word instead; `field` if there is none */
-    bool certain;          /* the name of the field says that it is a host, an address or a URL */
-    bool hosts_alone;      /* paths are in another field, so the host alone would block too much */
-    uint64_t about_others; /* bit i: the name of field i says that it is not about a host */
+    bool certain;    /* the name of the field says that it is a host, an address or a URL */
+    uint64_t named;  /* bit i: field i can be the entry; if not certain, also value and data */
+    uint64_t barred; /* bit i: the name of field i says that it is no entry */
 };
 
 /* What a line leaves for the next call. */
@@ -112,10 +107,6 @@ struct list_span list_without_remark(struct list_span line);
  * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
 enum list_form list_network(struct list_span *span);
 
-/* Removes the first field from the rest of a line, and returns it without blanks and quotation
- * marks around it. After the last field the rest begins past the end of the line. */
-struct list_span list_next_field(struct list_span *rest, uint8_t separator);
-
 /* hosts.c */
 list_reader list_hosts, list_range;
 
@@ -139,15 +130,23 @@ bool list_is_part(const struct bloom_list *list, struct list_span pattern);
 /* programs.c */
 list_reader list_dnsmasq, list_unbound, list_zone, list_proxy, list_expression, list_signature;
 
-/* headings.c */
-list_reader list_heading, list_row;
+/* rows.c */
+list_reader list_heading, list_row, list_fields;
 
-/* fields.c */
-list_reader list_pattern, list_map, list_fields, list_words;
+/* words.c */
+list_reader list_marks, list_pattern, list_map, list_words;
+
+/* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is
+ * the first defanged URL, or else the first defanged name of a host (and not of a file), or else
+ * the first defanged address, because other hosts may have that address. What looks like a mail
+ * address may be a host with another one in front of it, as in good[.]example@evil[.]example, so no
+ * host after it counts. The result is empty if there is no entry. */
+struct list_span list_find_defanged(struct bloom_list *list, struct list_span line);
+
+/* values.c */
 
 /* The class of a field. From LIST_IS_RANGE on it can be what a row is about. */
 enum list_class {
-    LIST_IS_UNKNOWN, /* not judged yet */
     LIST_IS_MISSING, /* there is no such field */
     LIST_IS_WORD,    /* or anything else that is not an entry */
     LIST_IS_HOST_TYPE,
@@ -158,41 +157,11 @@ enum list_class {
     LIST_IS_URL /* with a scheme, or with a word for its type in front of it */
 };
 
-/* The fields of a row, as far as they were asked for, with their classes. */
-struct list_row {
-    struct bloom_list *list;
-    struct list_span rest;
-    uint8_t separator;
-    uint64_t about_others; /* as in the heading */
-    unsigned count;
-    struct list_span cells[LIST_FIELDS];  /* as they are written */
-    struct list_span fields[LIST_FIELDS]; /* as far as they are entries */
-    uint8_t classes[LIST_FIELDS];         /* enum list_class */
-};
+/* Returns true if all of several words are entries. */
+bool list_are_entries(struct bloom_list *list, struct list_span words);
 
-void list_begin_row(struct bloom_list *list, struct list_row *row, struct list_span line,
-                    uint8_t separator);
-
-/* Reads the next field of a row. Returns false if there is none. */
-bool list_take_field(struct list_row *row);
-
-/* Returns the class of a field. It passes over empty fields, unless all fields have been read. */
-enum list_class list_class_at(struct list_row *row, unsigned i);
-
-/* Returns true if a field of that class is the entry of its row, by the classes of its neighbours.
- * is_about_others: a word for a type before it says that the row is about something else. */
-bool list_is_meant(enum list_class before, enum list_class class, enum list_class after,
-                   enum list_class next, bool is_about_others);
-
-/* Returns the number of the field that is the entry of a row, from the left, or LIST_FIELDS. */
-unsigned list_choose(struct list_row *row);
-
-/* Narrows a line down to a field of its row, and returns the form, or LIST_RANGE. If the field has
- * several entries, they are left in the state. */
-enum list_form list_take_entry(struct bloom_list *list, struct list_span *line,
-                               const struct list_row *row, unsigned i, enum list_form form);
-
-/* values.c */
+/* Leaves several entries in the state. Returns the form of an entry. */
+enum list_form list_take_names(struct bloom_list *list, struct list_span words);
 
 /* Returns the class of a field. From a field that was defanged it removes what follows the first
  * comma, bar or blank, because a person wrote that, unless the last word is the defanged name of a
@@ -208,8 +177,7 @@ enum list_rank {
     LIST_URL_COLUMN,
     LIST_INDICATOR_COLUMN,
     LIST_IOC_COLUMN,
-    LIST_ENTRY_COLUMN,
-    LIST_COLUMNS
+    LIST_ENTRY_COLUMN
 };
 
 /* What a word says, in any case and with any signs between its letters: of the fields beside it if

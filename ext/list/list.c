@@ -54,6 +54,7 @@ const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size
     list->bytes = bytes;
     list->length = length;
     list->at = list->sought = 0;
+    list->judged = (struct list_span){NULL, NULL};
     list->line = 0;
     list->state = (struct list_state){.begun = false};
     return length > 0 ? list_no_text(bytes, length) : NULL; /* bytes may be NULL then */
@@ -136,13 +137,6 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
     return true;
 }
 
-static enum list_form list_read_entry(struct bloom_list *list, struct list_span span,
-                                      enum list_form form) {
-    form = list_read(list, span, form);
-    list->state.defanged |= list->defanged;
-    return form;
-}
-
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
     const size_t left = list->length - list->sought;
     const size_t before =
@@ -153,7 +147,8 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
     for (;;) {
         if (list->state.names.at < list->state.names.end) {
             span = list_next_name(&list->state.names, list->state.form);
-            form = list_read_entry(list, span, list->state.form);
+            form = list_read(list, span, list->state.form);
+            list->state.defanged |= list->defanged;
             break;
         }
         if ((is_text = list_next_plain(list, &span, &form)))
@@ -170,9 +165,11 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
         form = list_narrow(list, &span);
         if (form == LIST_NOTHING || list->state.names.at < list->state.names.end)
             continue;
-        if (form < LIST_NO_KEY)
-            form = list_read_entry(list, span, form);
-        if (form != LIST_FIELD && form != LIST_COLUMN)
+        if (form < LIST_NO_KEY) {
+            form = list_read(list, span, form);
+            list->state.defanged |= list->defanged;
+        }
+        if (form != LIST_FIELD)
             span = whole;
         break;
     }

@@ -1,4 +1,4 @@
-/* Parts of a line that several forms have: remarks, networks of addresses, fields. */
+/* Parts of a line that several forms have: remarks and networks of addresses. */
 #include "list/list.h"
 
 #include <string.h>
@@ -60,24 +60,4 @@ enum list_form list_network(struct list_span *span) {
         return LIST_PLAIN;
     span->end = slash;
     return count == most ? LIST_NETWORK_OF_ONE : LIST_RANGE;
-}
-
-struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
-    const uint8_t *at = rest->at, *stop = at;
-    while (at < rest->end && *at == ' ' && separator != ' ')
-        at++;
-    bool quoted = at < rest->end && *at == '"';
-    if (!quoted)
-        stop = list_find(*rest, separator);
-    while (quoted) {
-        at = list_find((struct list_span){at + 1, rest->end}, '"');
-        at += at < rest->end;
-        if (stop < at)
-            stop = list_find((struct list_span){at, rest->end}, separator);
-        at = list_find((struct list_span){at, stop}, '"');
-        quoted = at < stop;
-    }
-    const struct list_span field = {rest->at, stop};
-    rest->at = stop + 1;
-    return list_unquoted(field);
 }

@@ -72,7 +72,7 @@ enum list_form list_zone(struct bloom_list *list, struct list_span *line) {
         return list_is_one_of(list_word(&rest), ",$generate,$include,$origin,$ttl,")
                    ? LIST_DIRECTIVE
                    : LIST_NO_HOST;
-    if (*line->at == '"' || (*line->at != '@' && !list_has_blank(*line)))
+    if (*line->at == '"' || list_has(*line, ',') || (*line->at != '@' && !list_has_blank(*line)))
         return LIST_OTHER; /* early, because most lines do */
     owner = list_word(&rest);
     type = list_word(&rest);
@@ -117,8 +117,8 @@ enum list_form list_proxy(struct bloom_list *list, struct list_span *line) {
                : strstr(",domain-set,rule-set,", name) != NULL             ? LIST_DIRECTIVE
                : strstr(",process-name,src-ip,src-ip-cidr,", name) != NULL ? LIST_NO_URL_FIELD
                                                                            : LIST_OTHER;
-    value = list_next_field(&rest, ',');
-    policy = rest.at > rest.end ? value : list_next_field(&rest, ',');
+    value = list_unquoted(list_split(&rest, ','));
+    policy = list_trim(list_split(&rest, ','));
     *line = value;
     return list_is_one_of(policy, ",direct,pass,proxy,") ? LIST_MODIFIER : LIST_PROXY;
 }

@@ -42,7 +42,8 @@ static inline size_t list_wide_blank(struct list_span span) {
 
 /* Removes blanks from both ends. */
 static inline struct list_span list_trim(struct list_span span) {
-    size_t wide = 1;
+    size_t wide = span.at < span.end && (*span.at <= ' ' || *span.at >= 0x80 ||
+                                         span.end[-1] <= ' ' || span.end[-1] >= 0x80);
     while (wide > 0) {
         while (span.at < span.end && list_is_blank(*span.at))
             span.at++;
@@ -228,8 +229,11 @@ static inline struct list_span list_without_brackets(struct list_span span) {
 
 static inline bool list_is_ipv6(struct list_span span) {
     uint16_t groups[IPV6_GROUPS];
-    if (span.at == span.end || (*span.at != ':' && url_digit(*span.at) > 15))
-        return false; /* most names are no addresses, so this saves time */
+    const uint8_t *at = span.at;
+    while (at < span.end && url_digit(*at) < 16)
+        at++;
+    if (at == span.end || *at != ':')
+        return false; /* early, because most names and dates are no addresses */
     span.end = list_find(span, '%');
     return url_read_ipv6(span.at, list_length(span), groups);
 }

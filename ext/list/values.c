@@ -1,4 +1,4 @@
-/* The class of a field of a table, by its text. fields.c chooses the entry of a row by the classes.
+/* The class of a field of a table, by its text. rows.c chooses the entry of a row by the classes.
  *
  * The key of a field that was not meant as an address can match an innocent page, so in doubt a
  * field is not an entry. A name counts as one unless it ends like a file or begins like the name of
@@ -129,35 +129,65 @@ static const struct list_word {
 #undef E
 #undef X
 
-static int compare_words(const void *key, const void *word) {
-    return strcmp(key, ((const struct list_word *)word)->word);
+static int list_compare(const void *key, const void *word) {
+    return strcmp(key, word);
+}
+
+/* Returns the row that begins with a word, without signs between its letters, from a sorted table;
+ * NULL if there is none. */
+static const void *list_look_up(struct list_span word, const void *table, size_t bytes,
+                                size_t row) {
+    char folded[LIST_FOLDED] = "";
+    if (list_length(word) < 2 || !list_fold(word, true, folded))
+        return NULL;
+    folded[strlen(folded) - 1] = '\0'; /* the comma after it */
+    return bsearch(folded + 1, table, bytes / row, row, list_compare);
 }
 
 struct list_meaning list_meaning_of(struct list_span word) {
-    char folded[LIST_FOLDED] = "";
-    const struct list_word *found = NULL;
-    if (list_length(word) >= 2 && url_is_letter(*word.at) && list_fold(word, true, folded)) {
-        folded[strlen(folded) - 1] = '\0'; /* the comma after it */
-        found =
-            bsearch(folded + 1, WORDS, sizeof WORDS / sizeof *WORDS, sizeof *WORDS, compare_words);
-    }
+    const struct list_word *found = word.at < word.end && url_is_letter(*word.at)
+                                        ? list_look_up(word, WORDS, sizeof WORDS, sizeof *WORDS)
+                                        : NULL;
     return found != NULL
                ? (struct list_meaning){(enum list_class)found->type, (enum list_rank)found->column}
                : (struct list_meaning){LIST_IS_WORD, LIST_NO_COLUMN};
 }
 
+bool list_are_entries(struct bloom_list *list, struct list_span words) {
+    bool are_entries = list_has(words, ' ');
+    while (are_entries && words.at < words.end) {
+        struct list_span word = list_next_name(&words, LIST_FIELD);
+        are_entries = list_class_of(list, &word) >= LIST_IS_ENTRY;
+    }
+    return are_entries;
+}
+
+enum list_form list_take_names(struct bloom_list *list, struct list_span words) {
+    if (list_are_entries(list, words)) {
+        list->state.names = words;
+        list->state.form = LIST_FIELD;
+    }
+    return LIST_FIELD;
+}
+
 /* Returns true if a name is that of a file or of a package. None of these endings is a top-level
  * domain. */
-static bool list_is_file_or_package(struct list_span name) {
-    static const char FILES[] =
-        ",7z,apk,asp,aspx,avi,bak,bat,bin,bmp,cfg,cgi,chm,class,cmd,conf,cpl,css,csv,dat,db,dex,"
-        "dll,dmg,doc,docm,docx,drv,elf,eml,exe,gif,gz,hta,htm,html,hwp,ico,img,inf,ini,ipa,iso,"
-        "jar,jpeg,jpg,js,jse,json,jsp,key,lnk,log,mp3,mp4,msc,msg,msi,ocx,odt,pcap,pdb,pdf,php,pif,"
-        "png,ppt,pptm,pptx,ps1,psd1,psm1,rar,reg,rtf,scr,sct,svg,swf,sys,tar,tgz,tmp,txt,url,vbe,"
-        "vbs,vhd,wav,wsf,xla,xlam,xll,xls,xlsb,xlsm,xlsx,xml,xps,yaml,yml,";
+static bool list_is_file_or_package(struct list_span name, struct list_span ending) {
+    static const char FILES[][6] = {
+        /* clang-format off */
+        "7z", "apk", "asp", "aspx", "avi", "bak", "bat", "bin", "bmp", "cfg", "cgi", "chm", "class",
+        "cmd", "conf", "cpl", "css", "csv", "dat", "db", "dex", "dll", "dmg", "doc", "docm", "docx",
+        "drv", "elf", "eml", "exe", "gif", "gz", "hta", "htm", "html", "hwp", "ico", "img", "inf",
+        "ini", "ipa", "iso", "jar", "jpeg", "jpg", "js", "jse", "json", "jsp", "key", "lnk", "log",
+        "mp3", "mp4", "msc", "msg", "msi", "ocx", "odt", "pcap", "pdb", "pdf", "php", "pif", "png",
+        "ppt", "pptm", "pptx", "ps1", "psd1", "psm1", "rar", "reg", "rtf", "scr", "sct", "svg",
+        "swf", "sys", "tar", "tgz", "tmp", "txt", "uri", "url", "vbe", "vbs", "vhd", "wav", "wsf",
+        "xla", "xlam", "xll", "xls", "xlsb", "xlsm", "xlsx", "xml", "xps", "yaml", "yml"
+        /* clang-format on */
+    };
     const struct list_span first = {name.at, list_find(name, '.')};
-    const struct list_span ending = list_last(name, '.');
-    if (list_is_one_of(ending, FILES))
+    if (list_length(ending) < sizeof *FILES &&
+        list_look_up(ending, FILES, sizeof FILES, sizeof *FILES) != NULL)
         return true;
     if (first.end + 1 == ending.at) /* a package has three parts */
         return false;
@@ -165,33 +195,38 @@ static bool list_is_file_or_package(struct list_span name) {
            list_is(first, "net") || list_is(first, "org");
 }
 
-/* Says what a field without a scheme is that list_read takes for an entry, perhaps defanged. People
- * mean an IPv4 address only in its usual form, and a name only if its last label begins with a
- * letter and is longer. */
-static enum list_class list_entry_class(const struct bloom_list *list) {
-    struct list_span text = {list->text, list->text + list->used};
+/* Returns the class of a field whose key has been made and has a name as its host. People mean a
+ * name only if its last label begins with a letter and is longer. */
+static enum list_class list_name_class(const struct bloom_list *list, struct list_span field) {
     const struct list_span name = {list->key, list->key + list->url.host};
     const struct list_span last = list_last(name, '.');
-    const bool is_name = list_find_any(text, "/?:") == text.end;
+    const bool is_alone = list->url.length == list->url.host + 1 && !list_has(field, ':');
+    return list_length(last) < 2 || !url_is_letter(*last.at) ? LIST_IS_WORD
+           : is_alone && list_is_file_or_package(name, last) ? LIST_IS_DOUBTFUL
+                                                             : LIST_IS_ENTRY;
+}
+
+/* Returns the class of any field whose key has been made. People mean an IPv4 address only in its
+ * usual form. */
+static enum list_class list_key_class(const struct bloom_list *list, struct list_span field) {
+    struct list_span text = {list->text, list->text + list->used};
     text.end = list_find_any(text, "/?");
     if (list_find_any(text, "@\\#") < text.end || list_contains(text, ".."))
         return LIST_IS_WORD;
-    if (list->url.address)
-        return *name.at == '[' || list_is_ipv6(text) || list_is_ipv4(list_split(&text, ':'))
-                   ? LIST_IS_ENTRY
-                   : LIST_IS_WORD;
-    if (list_length(last) < 2 || !url_is_letter(*last.at))
-        return LIST_IS_WORD;
-    return is_name && list_is_file_or_package(name) ? LIST_IS_DOUBTFUL : LIST_IS_ENTRY;
+    if (!list->url.address)
+        return list_name_class(list, field);
+    return *list->key == '[' || list_is_ipv6(text) || list_is_ipv4(list_split(&text, ':'))
+               ? LIST_IS_ENTRY
+               : LIST_IS_WORD;
 }
 
-/* Returns where a defanged entry ends: at a quotation mark, or at what its author left out, as in
- * h/<id> and h/[a random name]. */
-static const uint8_t *list_gap(struct list_span entry) {
+/* Returns where a defanged entry ends: at a comma, bar, blank or quotation mark, or at what its
+ * author left out, as in h/<id> and h/[a random name]. */
+static const uint8_t *list_defanged_end(struct list_span entry) {
     const uint8_t *at = entry.at,
                   *closed = list_last(entry, ']').at; /* entry.at without a bracket */
     const char *meant;
-    for (; at < entry.end && *at != '<' && *at != '"'; at++) {
+    for (; at < entry.end && strchr(" \t,|<\"", *at) == NULL; at++) {
         const bool in_path = at > entry.at + 1 && at[-1] == '/' && at[-2] != '/';
         if (*at == '[' && (in_path || closed <= at || closed == entry.at) &&
             list_piece((struct list_span){at, entry.end}, false, &meant) == 0)
@@ -201,41 +236,35 @@ static const uint8_t *list_gap(struct list_span entry) {
 }
 
 static enum list_class list_judge(struct bloom_list *list, struct list_span *field) {
-    struct bloom_url_plain plain;
-    if (list_length(*field) == 0 || list_is_number(*field))
-        return LIST_IS_WORD;
-    const bool has_dot = list_has(*field, '.');
-    const enum list_class type = has_dot ? LIST_IS_WORD : list_meaning_of(*field).type;
-    if (type != LIST_IS_WORD || (!has_dot && !list_has(*field, ':')))
-        return type;
-    const bool with_scheme = list_has_scheme(*field), is_defanged = list_is_defanged(*field);
-    if (with_scheme && !is_defanged)
-        return LIST_IS_URL;
-    if (bloom_url_read_plain(&plain, field->at, list_length(*field)) &&
-        plain.end == list_length(*field))
-        return plain.address                                                    ? LIST_IS_ENTRY
-               : field->at[plain.host_end - 2] == '.'                           ? LIST_IS_WORD
-               : plain.host_end == plain.end && list_is_file_or_package(*field) ? LIST_IS_DOUBTFUL
-                                                                                : LIST_IS_ENTRY;
-    const bool has_scheme = with_scheme || list_mangled_scheme(*field) > 0;
-    if ((is_defanged || !has_scheme) && list_has(*field, '|')) {
-        field->end = list_find(*field, '|');
-        return list_judge(list, field);
+    if (!list_has(*field, '.')) {
+        const enum list_class type = list_meaning_of(*field).type;
+        if (type != LIST_IS_WORD || !list_has(*field, ':'))
+            return type;
     }
-    struct list_span last = list_last(*field, ' ');
-    if (is_defanged && (last.at == field->at || !list_is_defanged(last) ||
-                        list_judge(list, &last) != LIST_IS_DOUBTFUL))
-        field->end =
-            list_find((struct list_span){field->at, list_find_either(*field, ' ', '\t')}, ',');
+    if (list_read_plain(list, *field))
+        return list->url.scheme    ? LIST_IS_URL
+               : list->url.address ? LIST_IS_ENTRY
+                                   : list_name_class(list, *field);
+    if (list_is_number(*field))
+        return LIST_IS_WORD;
+    if (list_are_entries(list, *field))
+        return LIST_IS_ENTRY;
+    const bool is_defanged = list_is_defanged(*field);
+    bool has_scheme = list_has_scheme(*field);
+    if (has_scheme && !is_defanged)
+        return LIST_IS_URL;
+    has_scheme |= list_mangled_scheme(*field) > 0;
     if (is_defanged)
-        field->end = list_gap(*field);
+        field->end = list_defanged_end(*field);
+    else if (!has_scheme)
+        field->end = list_find(*field, '|');
     if (has_scheme)
         return LIST_IS_URL;
     const enum list_form form = list_read(list, *field, LIST_FIELD);
     return form == LIST_RANGE ? LIST_IS_RANGE
            : list_ends(*field, " ") || (form >= LIST_NO_KEY && form != LIST_LOCAL)
                ? LIST_IS_WORD
-               : list_entry_class(list);
+               : list_key_class(list, *field);
 }
 
 enum list_class list_class_of(struct bloom_list *list, struct list_span *field) {

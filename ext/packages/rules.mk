@@ -130,15 +130,17 @@ screenshot: page drivers
 	$(PYTHON) tests/packages/screenshot.py
 
 need-%:
-	@$(PYTHON) ext/packages/packages.py need $*
+	@$(PYTHON) ext/packages/packages.py can $* >/dev/null
 
+# Much of it waits: for registries, for a browser, for one thread of a compiler.
 packages: $(LIBRARY)
-	+@MAKE='$(MAKE)' $(if $(ONLY),$(RUN) $(shell $(PYTHON) ext/packages/packages.py suites), \
-	    $(PYTHON) ext/packages/packages.py all)
+	+@JOBS=$${JOBS:-$$((2 * $$(nproc)))} MAKE='$(MAKE)' \
+	    $(RUN) $(shell $(PYTHON) ext/packages/packages.py suites)
+	@$(PYTHON) ext/packages/packages.py sums
 
 # make hosts, or make hosts HOSTS="PHP Perl": the packages in other languages that there are here.
 hosts: $(LIBRARY) drivers
-	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
+	+@$(MAKE) --no-print-directory $$($(PYTHON) ext/packages/packages.py can binaries wheel npm)
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
 
 .PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page site drivers screenshot

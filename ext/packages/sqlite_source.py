@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Fetches SQLite's own amalgamation, for what needs SQLite compiled in: the WebAssembly module, and
-tests on foreign machines.
+"""Fetches the source of SQLite and of its shell, for what needs SQLite compiled in: the WebAssembly
+module, and tests on foreign machines.
 
-npm's better-sqlite3 carries it. Prints the folder of sqlite3.c, sqlite3.h and sqlite3ext.h, which
-is filled once.
+npm's better-sqlite3 and sqlite3 carry them. Prints the folder of sqlite3.c, sqlite3.h, sqlite3ext.h
+and shell.c, which is filled once.
 """
 
+import io
 import pathlib
 import subprocess
 import sys
@@ -15,25 +16,34 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import release  # noqa: E402
 
-PACKAGE = "better-sqlite3@12.11.1"
-NAMES = ("sqlite3.c", "sqlite3.h", "sqlite3ext.h")
+# A package of npm, an archive within it, and the files with the folder that they are in.
+PACKAGES = (
+    ("better-sqlite3@12.11.1", None, "package/deps/sqlite3",
+     ("sqlite3.c", "sqlite3.h", "sqlite3ext.h")),
+    ("sqlite3@6.0.1", "package/deps/sqlite-autoconf-3520000.tar.gz", "sqlite-autoconf-3520000",
+     ("shell.c",)),
+)
+
+
+def fetch(target, package, inner, below, names):
+    with tempfile.TemporaryDirectory() as temporary:
+        subprocess.run(["npm", "pack", "--silent", "--prefer-offline", package], cwd=temporary,
+                       check=True, stdout=subprocess.DEVNULL)
+        data = next(pathlib.Path(temporary).glob("*.tgz")).read_bytes()
+    if inner is not None:
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            data = archive.extractfile(inner).read()
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        for name in names:
+            release.replace(target / name, archive.extractfile(f"{below}/{name}").read())
 
 
 def folder():
     target = release.BUILD / "work" / "sqlite-source"
-    if not all((target / name).exists() for name in NAMES):
-        target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as temporary:
-            subprocess.run(
-                ["npm", "pack", "--silent", "--prefer-offline", PACKAGE],
-                cwd=temporary,
-                check=True,
-                stdout=subprocess.DEVNULL,
-            )
-            with tarfile.open(next(pathlib.Path(temporary).glob("*.tgz"))) as archive:
-                for name in NAMES:
-                    contents = archive.extractfile(f"package/deps/sqlite3/{name}").read()
-                    release.replace(target / name, contents)
+    target.mkdir(parents=True, exist_ok=True)
+    for package in PACKAGES:
+        if not all((target / name).exists() for name in package[-1]):
+            fetch(target, *package)
     return target
 
 

@@ -212,7 +212,7 @@ class Own(Visits):
             except OSError:
                 os.close(reader)
         self.assertEqual(program.returncode, 0, printed[-500:])
-        self.assertRegex(printed, rb"Checking your visits: part 10 of 10")
+        self.assertRegex(printed, rb"Checking the visits: part 10 of 10")
         self.assertGreaterEqual(len(set(shown)), 8)
         flagged, = re.findall(rb"\n1,004 of 1,000,000 lines .* flagged ([\d,]+), and .* 1,004\.",
                               printed)

@@ -19,7 +19,8 @@ static inline void require(bool holds, const char *format, ...) {
 
 static inline sqlite3 *open_database(const char *path) {
     sqlite3 *database;
-    int code = sqlite3_open(path, &database);
+    int code = sqlite3_open_v2(path, &database,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
     if (code == SQLITE_OK)
         code = load_bloom(database, NULL);
     require(code == SQLITE_OK, "%s cannot be opened: %s", path, sqlite3_errmsg(database));

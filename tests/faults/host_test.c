@@ -8,6 +8,8 @@
 
 static int pretended_version;
 static const char *pretended_name;
+enum { NOTHING, MODULES, BLOBS };
+static int omitted = NOTHING;
 
 static int give_version(void) {
     return pretended_version;
@@ -23,6 +25,10 @@ static int load_pretending(int version, const char *name, sqlite3 *database, cha
     pretending = *sqlite_functions;
     pretending.libversion_number = give_version;
     pretending.libversion = give_name;
+    if (omitted == MODULES)
+        pretending.create_module_v2 = NULL;
+    if (omitted == BLOBS)
+        pretending.blob_open = NULL;
     pretended_version = version;
     pretended_name = name;
     return sqlite3_bloom_init(database, error, &pretending);
@@ -46,6 +52,30 @@ static void old_sqlite_is_refused(void) {
     assert_int_equal(load_pretending(3031000, "3.31.0", database, &error), SQLITE_OK);
     assert_null(error);
     run(database, "SELECT bloom_version()");
+    /* By its table of functions, this is another library. */
+    assert_int_equal(load_bloom(database, NULL), SQLITE_ERROR);
+    assert_int_equal(load_bloom(database, &error), SQLITE_ERROR);
+    assert_string_equal(error, "bloom " BLOOM_RELEASE
+                               " serves another SQLite library in this process. Load a copy of the "
+                               "file, or first close the connections of that library");
+    sqlite3_free(error);
+    close_database(database);
+}
+
+/* One that was built without what tables need. */
+static void sqlite_without_functions_is_refused(void) {
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+    for (omitted = MODULES; omitted <= BLOBS; omitted++) {
+        char *error = NULL;
+        assert_int_equal(load_pretending(3040001, "3.40.1", database, &error), SQLITE_ERROR);
+        assert_string_equal(error,
+                            "bloom " BLOOM_RELEASE
+                            " needs an SQLite that was built without SQLITE_OMIT_VIRTUALTABLE and "
+                            "SQLITE_OMIT_INCRBLOB, but this is 3.40.1. Use another SQLite");
+        sqlite3_free(error);
+    }
+    omitted = NOTHING;
     close_database(database);
 }
 
@@ -248,6 +278,8 @@ static void the_name_of_main_changes(void) {
 RUN_GROUP("host",
           TEST("An SQLite that is too old is refused in words, and gets no function",
                old_sqlite_is_refused),
+          TEST("An SQLite without what tables need is refused in words",
+               sqlite_without_functions_is_refused),
           TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
                forbidden_questions_do_not_stop),
           TEST("A bitmap that is longer than a value may be is refused", tiny_limits),

@@ -61,7 +61,7 @@ static long next(long number) {
     return number + (number < 3000 ? stride() : 331);
 }
 
-int main(void) {
+static void test_failures(void **state) {
     enum { NOMEM = SQLITE_NOMEM };
     static const struct fault FAULTS[][2] = {
         {{"allocation", NOMEM, NOMEM, false, arm_one, FAULT_REFUSED},
@@ -69,21 +69,25 @@ int main(void) {
         {{"nothing", NOMEM, NOMEM, false, arm_look, FAULT_NOWHERE},
          {"place", NOMEM, NOMEM, false, arm_place, FAULT_AT_PLACES}},
     };
-    struct tally tally = {0};
+    attempt_faults(*state, FAULTS[getenv("PLACES") != NULL], 2);
+}
+
+/* SQLite can do without some pages of its cache, a copy of a chunk is left out, and a message that
+ * fails stays without words. Else a failure is reported. By place, half of the scenarios have one
+ * of their own. */
+static void test_sums(void **state) {
+    (void)state;
+    print_message("figures: %ld failures of allocations, %ld ended in SQLITE_NOMEM\n",
+                  attempts_failed, attempts_refused);
+    assert_true(2 * attempts_failed >= ALL_SCENARIOS);
+    assert_true(10 * attempts_refused >= 9 * attempts_failed && said_out_of_memory > 0);
+}
+
+int main(void) {
+    struct CMUnitTest tests[ALL_SCENARIOS + 1] = {
+        [ALL_SCENARIOS] = {"Most failures are reported", test_sums, NULL, NULL, NULL}};
+    add_scenarios(tests, test_failures);
     install_failing_memory();
     sqlite3_initialize();
-
-    int scenarios = attempt_all(FAULTS[getenv("PLACES") != NULL], 2, &tally);
-    printf("figures: %ld failures of allocations in %d scenarios, %ld ended in SQLITE_NOMEM\n",
-           tally.failures, scenarios, tally.refusals);
-    /* SQLite can do without some pages of its cache, a copy of a chunk is left out, and a message
-     * that fails stays without words. Else a failure is reported. By place, half of the scenarios
-     * have one of their own. */
-    if (2 * tally.failures < scenarios || 10 * tally.refusals < 9 * tally.failures ||
-        said_out_of_memory == 0) {
-        puts("0 passed, 1 failed");
-        return 1;
-    }
-    printf("%d passed, 0 failed\n", scenarios);
-    return 0;
+    return cmocka_run_group_tests_name("memory failures", tests, NULL, NULL);
 }

@@ -10,7 +10,8 @@
  * one, but the database is sound and nothing crashes or leaks.
  *
  * With PLACES=1 in the environment an authorizer alone answers, once for each place of ext/ that
- * runs SQL and what it is asked about there. With EVERY=8 every eighth question is refused. */
+ * runs SQL and what it is asked about there. (What a denial leaves within a transaction,
+ * tests/world asks.) With EVERY=8 every eighth question is refused. */
 #include "scenarios.h"
 
 static long countdown; /* questions until the refusal; 0 when there is to be none */
@@ -117,145 +118,72 @@ static long next(long number) {
     return number + (number < 300 || by_place ? stride() : number / 8);
 }
 
-/* Finds the places of a scenario, within a transaction or not, after a look at the state. */
-static void look_at(const struct scenario *scenario, const char *begin,
-                    char *(*state)(const struct scenario *, sqlite3 *)) {
-    sqlite3 *database = prepare(scenario);
-    sqlite3_exec(database, begin, NULL, NULL, NULL);
-    sqlite3_free(state(scenario, database));
-    arm_look(database, 0);
-    run(scenario, database);
-    disarm(database);
-    sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
-    sqlite3_close(database);
-}
-
-static void must_run(const struct scenario *scenario, sqlite3 *database, const char *sql) {
-    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fatal(scenario, sql, database);
-}
-
-/* What is done in several steps. Within a transaction nothing takes back what a statement did
- * before it was refused. */
-#define SHADOW_STATE "SELECT (SELECT group_concat(name) FROM sqlite_master) || " SHADOW_ROWS
-#define GROWN                                                                                      \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01); " TEN                            \
-    "INSERT INTO seen(key) SELECT i FROM c;"
-#define MANY_KEYS MORE "INSERT INTO seen(key) SELECT i FROM c"
-
-static const struct scenario CHANGES[] = {
-    {"the first key", "CREATE VIRTUAL TABLE seen USING bloom(capacity=8)",
-     "INSERT INTO seen(key) VALUES ('a')", SHADOW_STATE},
-    {"a key", TABLE_ANEW, "INSERT INTO seen(key) VALUES ('c')", SHADOW_STATE},
-    {"a key that opens a layer",
-     "CREATE VIRTUAL TABLE seen USING bloom(capacity=4); INSERT INTO seen(key) VALUES (1), (2), "
-     "(3), (4);" ANEW,
-     "INSERT INTO seen(key) VALUES (5)", SHADOW_STATE},
-    {"DELETE", COUNTING ANEW, "DELETE FROM seen WHERE key = 'a'", SHADOW_STATE},
-    {"many keys", TABLE_ANEW, MANY_KEYS, SHADOW_STATE},
-    {"many keys, counted", COUNTING ANEW, MANY_KEYS, SHADOW_STATE},
-    {"merge", TABLE_ANEW,
-     "INSERT INTO seen(seen, key) VALUES ('merge', (SELECT bloom_add(filter, 'c') FROM seen))",
-     SHADOW_STATE},
-    {"clear", GROWN ANEW, "INSERT INTO seen(seen) VALUES ('clear')", SHADOW_STATE},
-    {"the first rotation", "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, generations=3)",
-     "INSERT INTO seen(seen) VALUES ('rotate')", SHADOW_STATE},
-    {"a rotation by a number",
-     "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, generations=3);"
-     "INSERT INTO seen(seen, key) VALUES ('period', 7); INSERT INTO seen(key) VALUES ('a');" ANEW,
-     "INSERT INTO seen(seen, key) VALUES ('period', 9)", SHADOW_STATE},
-    {"DROP", GROWN ANEW, "DROP TABLE seen", SHADOW_STATE},
-    {"RENAME", GROWN ANEW, "ALTER TABLE seen RENAME TO other", SHADOW_STATE},
-};
-
-static struct scenario change_number(int i) {
-    return CHANGES[i];
-}
-
-static char *integrity(const struct scenario *scenario, sqlite3 *database) {
-    return value_of(scenario, database, "PRAGMA integrity_check");
-}
-
-/* Every question of some scenarios is answered so, in turn. What is ignored leaves the database
- * sound; what is denied within a transaction has changed nothing. Returns how many were. */
-static long answer_each(int with, int count, struct scenario (*of)(int), const char *begin) {
-    const bool ignores = with == SQLITE_IGNORE;
-    const struct fault FAULT = {.what = ignores ? "ignored" : "denied",
+/* Every question of a scenario is ignored in turn, which leaves the database sound. Returns how
+ * many were. */
+static long ignore_each(const struct scenario *scenario) {
+    const struct fault FAULT = {.what = "ignored",
                                 .meets = by_place ? FAULT_AT_PLACES : FAULT_REFUSED};
-    char *(*const state)(const struct scenario *, sqlite3 *) = ignores ? integrity : ask;
-    long all = 0;
-    answer = with;
-    memset(places.seen, 0, sizeof places.seen);
-    for (int i = 0; i < count; i++) {
-        const struct scenario of_number = of(i), *const scenario = &of_number;
-        long failed = 0, refused = 0;
-        if (by_place)
-            look_at(scenario, begin, state);
-        for (long number = 1, now = 1; now > 0; number = next(number)) {
-            sqlite3 *database = prepare(scenario);
-            must_run(scenario, database, begin);
-            char *before = state(scenario, database);
-            arm_authorizer(database, number);
-            const int code = run(scenario, database);
-            now = failures;
-            disarm(database);
-            const bool is_over = sqlite3_get_autocommit(database) != 0;
-            if (ignores && !is_over)
-                must_run(scenario, database, "ROLLBACK");
-            char *after = ignores || code != SQLITE_OK ? state(scenario, database) : NULL;
-            if (ignores
-                    ? code == SQLITE_INTERNAL || code == SQLITE_MISUSE ||
-                          (strcmp(after, "ok") != 0 && strcmp(after, before) != 0)
-                    : code != SQLITE_OK && (is_over || now == 0 || strcmp(after, before) != 0)) {
-                fprintf(stderr, "%s, %s %ld, result %d%s: %s, not %s\n", scenario->title,
-                        FAULT.what, number, code, is_over ? ", no transaction" : "", after, before);
-                exit(1);
-            }
-            sqlite3_free(before);
-            sqlite3_free(after);
-            if (!ignores)
-                must_run(scenario, database, "COMMIT");
-            close_after(scenario, FAULT.what, number, database);
-            failed += now;
-            refused += now > 0 && (ignores || code != SQLITE_OK);
-        }
-        check_tally(scenario, &FAULT, failed, refused);
-        all += refused;
+    long ignored = 0;
+    if (answer != SQLITE_IGNORE) /* another round through all scenarios */
+        memset(places.seen, 0, sizeof places.seen);
+    answer = SQLITE_IGNORE;
+    if (by_place) {
+        sqlite3 *database = prepare(scenario);
+        sqlite3_free(value_of(database, "PRAGMA integrity_check"));
+        arm_look(database, 0);
+        attempt(scenario, database);
+        disarm(database);
+        sqlite3_close(database);
     }
-    return all;
+    for (long number = 1, now = 1; now > 0; number = next(number)) {
+        sqlite3 *database = prepare(scenario);
+        char *before = value_of(database, "PRAGMA integrity_check");
+        arm_authorizer(database, number);
+        const int code = attempt(scenario, database);
+        now = failures;
+        disarm(database);
+        if (!sqlite3_get_autocommit(database))
+            run(database, "ROLLBACK");
+        char *after = value_of(database, "PRAGMA integrity_check");
+        require(code != SQLITE_INTERNAL && code != SQLITE_MISUSE &&
+                    (strcmp(after, "ok") == 0 || strcmp(after, before) == 0),
+                "ignored %ld, result %d: %s, not %s", number, code, after, before);
+        sqlite3_free(before);
+        sqlite3_free(after);
+        close_after(FAULT.what, number, database);
+        ignored += now;
+    }
+    check_tally(scenario, &FAULT, ignored, ignored);
+    return ignored;
 }
+
+#define SHADOW_STATE "SELECT (SELECT group_concat(name) FROM sqlite_master) || " SHADOW_ROWS
 
 /* clear, while another connection of a shared cache reads the chunks. */
-static void clear_locked_chunks(void) {
-    static const struct scenario SCENARIO = {"clear of chunks that are read", "",
-                                             "INSERT INTO seen(seen) VALUES ('clear')",
-                                             SHADOW_STATE};
-    sqlite3 *connections[2];
+static void clear_locked_chunks(void **unused) {
+    static const char PATH[] = "file:locked?mode=memory&cache=shared";
+    sqlite3 *database = open_database(PATH), *other = open_database(PATH);
     sqlite3_stmt *reader;
-    for (int i = 0; i < 2; i++)
-        connections[i] = open_at(&SCENARIO, "file:locked?mode=memory&cache=shared");
-    must_run(&SCENARIO, connections[0], GROWN "BEGIN; CREATE TEMP TABLE written(x)");
-    char *before = ask(&SCENARIO, connections[0]);
-    if (sqlite3_prepare_v2(connections[1], "SELECT id FROM seen_data", -1, &reader, NULL) !=
-            SQLITE_OK ||
-        sqlite3_step(reader) != SQLITE_ROW)
-        fatal(&SCENARIO, "no reader", connections[1]);
-    if ((run(&SCENARIO, connections[0]) & 0xff) != SQLITE_LOCKED)
-        fatal(&SCENARIO, "is not locked", connections[0]);
+    (void)unused;
+    run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01); " TEN
+                  "INSERT INTO seen(key) SELECT i FROM c; BEGIN; CREATE TEMP TABLE written(x)");
+    char *before = value_of(database, SHADOW_STATE);
+    assert_int_equal(sqlite3_prepare_v2(other, "SELECT id FROM seen_data", -1, &reader, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(reader), SQLITE_ROW);
+    const int code = try(database, NULL, "INSERT INTO seen(seen) VALUES ('clear')");
+    assert_int_equal(code & 0xff, SQLITE_LOCKED);
     sqlite3_finalize(reader);
-    must_run(&SCENARIO, connections[0], "COMMIT");
-    char *after = ask(&SCENARIO, connections[0]);
-    if (strcmp(before, after) != 0)
-        fatal(&SCENARIO, "changes something", connections[0]);
+    run(database, "COMMIT");
+    char *after = value_of(database, SHADOW_STATE);
+    assert_string_equal(after, before);
     sqlite3_free(before);
     sqlite3_free(after);
-    for (int i = 1; i >= 0; i--)
-        if (sqlite3_close(connections[i]) != SQLITE_OK)
-            fatal(&SCENARIO, "statements are left open", connections[i]);
+    close_database(other);
+    close_database(database);
 }
 
-int main(void) {
-    by_place = getenv("PLACES") != NULL;
+static void test_refusals(void **state) {
     /* SQLite says SQLITE_ERROR where what it parses for itself is interrupted: in
      * sqlite3_declare_vtab() and when a table is renamed. */
     enum { STOP = SQLITE_INTERRUPT, DENY = SQLITE_AUTH, ERROR = SQLITE_ERROR };
@@ -269,21 +197,31 @@ int main(void) {
         {"nothing", DENY, ERROR, false, arm_look, FAULT_NOWHERE},
         {"denial", DENY, ERROR, false, arm_authorizer, FAULT_AT_PLACES},
     };
-    struct tally tally = {0};
-    int scenarios = by_place ? attempt_all(BY_PLACE, 2, &tally) : attempt_all(FAULTS, 4, &tally);
-    enum { CHANGES_COUNT = sizeof CHANGES / sizeof *CHANGES };
-    long ignored = answer_each(SQLITE_IGNORE, ALL_SCENARIOS, scenario_number, "");
-    long denied =
-        answer_each(SQLITE_DENY, CHANGES_COUNT, change_number, "BEGIN; CREATE TABLE written(x)");
-    clear_locked_chunks();
-    printf("figures: %ld refusals in %d scenarios, %ld ended in SQLITE_INTERRUPT or SQLITE_AUTH, "
-           "%ld questions ignored, %ld denied in a transaction\n",
-           tally.failures, scenarios, tally.refusals, ignored, denied);
-    /* By place, half of the scenarios have one of their own, and every change has. */
-    if (2 * tally.refusals < scenarios || 2 * ignored < scenarios || denied < CHANGES_COUNT) {
-        printf("0 passed, 1 failed\n");
-        return 1;
-    }
-    printf("%d passed, 0 failed\n", scenarios + 1);
-    return 0;
+    attempt_faults(*state, by_place ? BY_PLACE : FAULTS, by_place ? 2 : 4);
+}
+
+static long ignored;
+
+static void test_ignored(void **state) {
+    ignored += ignore_each(*state);
+}
+
+/* By place, half of the scenarios have one of their own. */
+static void test_sums(void **state) {
+    (void)state;
+    print_message("figures: %ld refusals, %ld ended in SQLITE_INTERRUPT or SQLITE_AUTH, %ld "
+                  "questions ignored\n",
+                  attempts_failed, attempts_refused, ignored);
+    assert_true(2 * attempts_refused >= ALL_SCENARIOS && 2 * ignored >= ALL_SCENARIOS);
+}
+
+int main(void) {
+    enum { REST = 2 * ALL_SCENARIOS };
+    struct CMUnitTest tests[REST + 2] = {
+        [REST] = {"clear of chunks that are read", clear_locked_chunks, NULL, NULL, NULL},
+        [REST + 1] = {"Most refusals are reported", test_sums, NULL, NULL, NULL}};
+    by_place = getenv("PLACES") != NULL;
+    add_scenarios(tests, test_refusals);
+    add_scenarios(tests + ALL_SCENARIOS, test_ignored);
+    return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
 }

@@ -4,14 +4,10 @@
 #define SCENARIOS_H
 
 #define _GNU_SOURCE /* for dl_iterate_phdr */
-#include "../runner/load.h"
+#include "connection.h"
 #include "table/maintain.h"
 
 #include <link.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -253,17 +249,16 @@ enum {
     ALL_SCENARIOS = SCENARIOS_COUNT + sizeof STATEMENTS / sizeof *STATEMENTS
 };
 
-static struct scenario scenario_number(int i) {
-    if (i < SCENARIOS_COUNT)
-        return SCENARIOS[i];
-    const char *statement = STATEMENTS[i - SCENARIOS_COUNT];
-    return (struct scenario){statement, "", statement, NULL};
-}
-
-static void fatal(const struct scenario *scenario, const char *what, sqlite3 *database) {
-    fprintf(stderr, "%s: %s: %s\n", scenario->title, what,
-            database ? sqlite3_errmsg(database) : "");
-    exit(1);
+/* The tests of a program: a function for each scenario. */
+static void add_scenarios(struct CMUnitTest *tests, void (*test)(void **state)) {
+    static struct scenario scenarios[ALL_SCENARIOS];
+    for (int i = 0; i < ALL_SCENARIOS; i++) {
+        const char *statement = i < SCENARIOS_COUNT ? "" : STATEMENTS[i - SCENARIOS_COUNT];
+        scenarios[i] =
+            i < SCENARIOS_COUNT ? SCENARIOS[i] : (struct scenario){statement, "", statement, NULL};
+        tests[i] = (struct CMUnitTest){
+            .name = scenarios[i].title, .test_func = test, .initial_state = &scenarios[i]};
+    }
 }
 
 static int verify(sqlite3 *connection) {
@@ -286,7 +281,7 @@ static int verify(sqlite3 *connection) {
 
 static long said_out_of_memory; /* when registering failed */
 
-static int run(const struct scenario *scenario, sqlite3 *database) {
+static int attempt(const struct scenario *scenario, sqlite3 *database) {
     char *error = NULL;
     if (scenario->attempt == REGISTER) {
         sqlite3 *other;
@@ -304,58 +299,45 @@ static int run(const struct scenario *scenario, sqlite3 *database) {
     return sqlite3_exec(database, scenario->attempt, NULL, NULL, NULL);
 }
 
-static sqlite3 *open_at(const struct scenario *scenario, const char *path) {
-    sqlite3 *database;
-    if (sqlite3_open_v2(path, &database,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
-                        NULL) != SQLITE_OK ||
-        load_bloom(database, NULL) != SQLITE_OK)
-        fatal(scenario, "no connection", database);
-    return database;
-}
+static sqlite3_int64 used_before; /* bytes, by what is prepared next */
 
 static sqlite3 *prepare(const struct scenario *scenario) {
     char path[] = "/tmp/bloom-scenario-XXXXXX";
     const bool on_disk = strncmp(scenario->before, ON_DISK, strlen(ON_DISK)) == 0;
     const int file = on_disk ? mkstemp(path) : -1;
-    if (on_disk && file < 0)
-        fatal(scenario, "no file", NULL);
-    sqlite3 *database = open_at(scenario, on_disk ? path : ":memory:");
+    require(!on_disk || file >= 0, "no file");
+    used_before = sqlite3_memory_used();
+    sqlite3 *database = open_database(on_disk ? path : ":memory:");
     if (on_disk) {
         close(file);
         unlink(path); /* it stays as long as it is open */
     }
-    if (sqlite3_exec(database, scenario->before, NULL, NULL, NULL) != SQLITE_OK)
-        fatal(scenario, "cannot be prepared", database);
+    run(database, scenario->before);
     return database;
 }
 
 /* The value of a query, from sqlite3_malloc. */
-static char *value_of(const struct scenario *scenario, sqlite3 *database, const char *sql) {
+static char *value_of(sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement;
-    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
-        fatal(scenario, "its question cannot be asked", database);
+    require(sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK, "%s: %s", sql,
+            sqlite3_errmsg(database));
     sqlite3_step(statement);
     char *answer = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
-    if (sqlite3_finalize(statement) != SQLITE_OK)
-        fatal(scenario, "its question was not answered", database);
+    require(sqlite3_finalize(statement) == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
     return answer;
 }
 
 /* The answer to the scenario's question, from sqlite3_malloc. */
 static char *ask(const struct scenario *scenario, sqlite3 *database) {
     return scenario->question == NULL ? sqlite3_mprintf("")
-                                      : value_of(scenario, database, scenario->question);
+                                      : value_of(database, scenario->question);
 }
 
 /* Nothing may be left after a fault. */
-static void close_after(const struct scenario *scenario, const char *fault, long number,
-                        sqlite3 *database) {
-    if (sqlite3_close(database) == SQLITE_OK && sqlite3_memory_used() == 0)
-        return;
-    fprintf(stderr, "%s, %s %ld: statements are left open, or %lld bytes leaked\n", scenario->title,
-            fault, number, sqlite3_memory_used());
-    exit(1);
+static void close_after(const char *fault, long number, sqlite3 *database) {
+    require(sqlite3_close(database) == SQLITE_OK && sqlite3_memory_used() == used_before,
+            "%s %ld: statements are left open, or %lld bytes leaked", fault, number,
+            sqlite3_memory_used() - used_before);
 }
 
 /* ---- Places ---- */
@@ -371,7 +353,7 @@ static struct {
     uint64_t seen[PLACES];
 } places;
 
-struct walk {
+struct climb {
     bool outside; /* SQLite was seen, which stands between who asks and its caller */
     int frames;
     uint64_t place;
@@ -394,17 +376,17 @@ static inline uint64_t mix_place(uint64_t place, uint64_t more) {
     return (place ^ more) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-static inline _Unwind_Reason_Code walk_up(struct _Unwind_Context *context, void *argument) {
-    struct walk *walk = argument;
+static inline _Unwind_Reason_Code climb_up(struct _Unwind_Context *context, void *argument) {
+    struct climb *climb = argument;
     uintptr_t address = _Unwind_GetIP(context);
     if (address < extension_begin || address >= extension_end) {
-        walk->outside = true;
-        return walk->frames > 0 ? _URC_END_OF_STACK : _URC_NO_REASON;
+        climb->outside = true;
+        return climb->frames > 0 ? _URC_END_OF_STACK : _URC_NO_REASON;
     }
-    if (!walk->outside)
+    if (!climb->outside)
         return _URC_NO_REASON;
-    walk->place = mix_place(walk->place, address);
-    return ++walk->frames < PLACE_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
+    climb->place = mix_place(climb->place, address);
+    return ++climb->frames < PLACE_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 static inline void look_for_places(void) {
@@ -415,18 +397,18 @@ static inline void look_for_places(void) {
 
 /* Where SQLite calls the test; also: what else tells one call from another. */
 static inline void look_at_place(uint64_t also) {
-    struct walk walk = {.place = also};
+    struct climb climb = {.place = also};
     if (!places.looking)
         return;
     places.looked++;
-    _Unwind_Backtrace(walk_up, &walk);
-    if (walk.frames == 0)
+    _Unwind_Backtrace(climb_up, &climb);
+    if (climb.frames == 0)
         return;
-    size_t at = walk.place >> (64 - PLACES_LOG);
-    while (places.seen[at] != 0 && places.seen[at] != walk.place)
+    size_t at = climb.place >> (64 - PLACES_LOG);
+    while (places.seen[at] != 0 && places.seen[at] != climb.place)
         at = (at + 1) % PLACES;
     if (places.seen[at] == 0) {
-        places.seen[at] = walk.place;
+        places.seen[at] = climb.place;
         places.numbers[places.chosen++] = places.looked;
     }
 }
@@ -463,17 +445,15 @@ static long stride(void) {
     return every != NULL ? strtol(every, NULL, 10) : 1;
 }
 
-struct tally {
-    long failures; /* attempts in which something failed */
-    long refusals; /* attempts that ended in the code of the fault */
-};
+static long attempts_failed;  /* in which something failed */
+static long attempts_refused; /* and which ended in the code of the fault */
 
-/* Runs a scenario with the n-th one failing. Returns 0 when there was no n-th. */
-static int attempt(const struct scenario *scenario, const struct fault *fault, long number,
-                   int expected, const char *before, const char *after, struct tally *tally) {
+/* Runs a scenario with the n-th one failing. Returns false when there was no n-th. */
+static bool attempt_fault(const struct scenario *scenario, const struct fault *fault, long number,
+                          int expected, const char *before, const char *after) {
     sqlite3 *database = prepare(scenario);
     fault->arm(database, number);
-    int code = run(scenario, database);
+    int code = attempt(scenario, database);
     disarm(database);
     bool refused = code == fault->code || code == fault->other_code;
     /* SQLite itself, with FTS5, too, may end so when there is no memory to read a schema anew. */
@@ -482,78 +462,59 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
     /* Out of memory needs no words of ours. */
     const bool says_more = sqlite3_errcode(database) == SQLITE_NOMEM &&
                            strncmp(sqlite3_errmsg(database), "seen: ", 6) == 0;
-    if ((code != expected && !refused) || says_more) {
-        fprintf(stderr, "%s, %s %ld: result %d (%s)\n", scenario->title, fault->what, number, code,
-                sqlite3_errmsg(database));
-        exit(1);
-    }
-    tally->failures += failures > 0;
-    tally->refusals += failures > 0 && refused && code != expected;
+    require((code == expected || refused) && !says_more, "%s %ld: result %d (%s)", fault->what,
+            number, code, sqlite3_errmsg(database));
+    attempts_failed += failures > 0;
+    attempts_refused += failures > 0 && refused && code != expected;
     if (!sqlite3_get_autocommit(database))
         sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
     char *answer = ask(scenario, database);
-    if (strcmp(answer, refused ? before : after) != 0 &&
-        !(refused && fault->may_come_late && strcmp(answer, after) == 0)) {
-        fprintf(stderr, "%s, %s %ld, result %d: state is %s, not %s\n", scenario->title,
-                fault->what, number, code, answer, refused ? before : after);
-        exit(1);
-    }
+    require(strcmp(answer, refused ? before : after) == 0 ||
+                (refused && fault->may_come_late && strcmp(answer, after) == 0),
+            "%s %ld, result %d: state is %s, not %s", fault->what, number, code, answer,
+            refused ? before : after);
     /* The connection goes on as if nothing had been. */
     if (code == SQLITE_INTERRUPT && strcmp(answer, before) == 0) {
         sqlite3_free(answer);
-        code = run(scenario, database);
+        code = attempt(scenario, database);
         answer = ask(scenario, database);
-        if (code != expected || strcmp(answer, after) != 0) {
-            fprintf(stderr, "%s, %s %ld: the next time: result %d, state %s, not %s\n",
-                    scenario->title, fault->what, number, code, answer, after);
-            exit(1);
-        }
+        require(code == expected && strcmp(answer, after) == 0,
+                "%s %ld: the next time: result %d, state %s, not %s", fault->what, number, code,
+                answer, after);
     }
     sqlite3_free(answer);
-    close_after(scenario, fault->what, number, database);
+    close_after(fault->what, number, database);
     return failures > 0;
 }
 
-/* Ends the program unless the fault came as often as it must, because otherwise nothing was tested.
- * Registering runs no statement. */
+/* The fault came as often as it must, because otherwise nothing was tested. Registering runs no
+ * statement. */
 static void check_tally(const struct scenario *scenario, const struct fault *fault, long failed,
                         long refused) {
     const bool runs = scenario->attempt != REGISTER;
     const bool too_few = runs && (failed == 0 || (fault->meets == FAULT_REFUSED && refused == 0));
-    if (fault->meets == FAULT_AT_PLACES ? failed != places.chosen
-                                        : fault->meets != FAULT_NOWHERE && too_few) {
-        fprintf(stderr, "%s, %s: came %ld times, refused %ld times, %ld places\n", scenario->title,
-                fault->what, failed, refused, places.chosen);
-        exit(1);
-    }
+    require(fault->meets == FAULT_AT_PLACES ? failed == places.chosen
+                                            : fault->meets == FAULT_NOWHERE || !too_few,
+            "%s: came %ld times, refused %ld times, %ld places", fault->what, failed, refused,
+            places.chosen);
 }
 
-/* All scenarios with each of some faults; the first that goes wrong ends the program. Returns their
- * number. */
-static int attempt_all(const struct fault *faults, int count, struct tally *tally) {
-    for (int i = 0; i < ALL_SCENARIOS; i++) {
-        const struct scenario of_number = scenario_number(i), *const scenario = &of_number;
-        sqlite3 *database = prepare(scenario);
-        char *before = ask(scenario, database);
-        int expected = run(scenario, database);
-        char *after = ask(scenario, database);
-        char *before_copy = strdup(before), *after_copy = strdup(after);
-        sqlite3_free(before);
-        sqlite3_free(after);
-        sqlite3_close(database);
-        for (const struct fault *fault = faults; fault < faults + count; fault++) {
-            const struct tally others = *tally;
-            for (long number = 1;
-                 attempt(scenario, fault, number, expected, before_copy, after_copy, tally);
-                 number = next(number))
-                continue;
-            check_tally(scenario, fault, tally->failures - others.failures,
-                        tally->refusals - others.refusals);
-        }
-        free(before_copy);
-        free(after_copy);
+/* A scenario with each of some faults. */
+static void attempt_faults(const struct scenario *scenario, const struct fault *faults, int count) {
+    sqlite3 *database = prepare(scenario);
+    char *before = ask(scenario, database);
+    const int expected = attempt(scenario, database);
+    char *after = ask(scenario, database);
+    sqlite3_close(database);
+    for (const struct fault *fault = faults; fault < faults + count; fault++) {
+        const long failed = attempts_failed, refused = attempts_refused;
+        for (long number = 1; attempt_fault(scenario, fault, number, expected, before, after);
+             number = next(number))
+            continue;
+        check_tally(scenario, fault, attempts_failed - failed, attempts_refused - refused);
     }
-    return ALL_SCENARIOS;
+    sqlite3_free(before);
+    sqlite3_free(after);
 }
 
 #endif

@@ -6,24 +6,6 @@
 
 #include "foreign/exchange.h"
 
-/* The formats, by the names that the library lists: 'one', 'another'. */
-static const struct bloom_exchange *formats[16];
-static size_t format_count;
-
-static void find_formats(void) {
-    char list[BLOOM_PROBLEM_SIZE], *rest = list;
-    bloom_exchange_list(list, sizeof list);
-    for (char *name; (name = strtok(rest, "', ")) != NULL; rest = NULL) {
-        if (format_count == sizeof formats / sizeof *formats)
-            abort();
-        formats[format_count] = bloom_exchange_by_name(name, strlen(name));
-        if (formats[format_count++] == NULL)
-            abort();
-    }
-    if (format_count == 0)
-        abort();
-}
-
 /* A filter of ours from bytes that have been found sound, in memory of exact size. */
 static uint8_t *import(const struct bloom_foreign *foreign) {
     uint8_t *filter = fuzz_allocate(bloom_filter_bytes(&foreign->shape));
@@ -84,8 +66,8 @@ static void try_filter(uint8_t *bytes, size_t size) {
     uint64_t length;
     if (!bloom_filter_read(&shape, bytes, size, problem))
         return;
-    for (size_t i = 0; i < format_count; i++)
-        free(export(formats[i], &shape, bytes, &length));
+    for (size_t i = 0; bloom_exchanges[i] != NULL; i++)
+        free(export(bloom_exchanges[i], &shape, bytes, &length));
     fuzz_use_filter(&shape, bytes);
 }
 
@@ -133,10 +115,8 @@ static void put_numbers(const struct fit *fit, uint8_t *bytes, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (format_count == 0)
-        find_formats();
-    for (size_t i = 0; i < format_count; i++)
-        try_import(formats[i], data, size);
+    for (size_t i = 0; bloom_exchanges[i] != NULL; i++)
+        try_import(bloom_exchanges[i], data, size);
     uint8_t *bytes = fuzz_copy(data, size);
     for (const struct fit *fit = FITS; fit < FITS + sizeof FITS / sizeof *FITS; fit++) {
         if (size > fit->header && (size - fit->header) % 8 == 0) {

@@ -11,8 +11,6 @@
 
 #include <math.h>
 
-/* ---- Layout blocked ---- */
-
 enum {
     HASHES_MOST = 21,
     KEYS_MOST = 700,         /* of one block */
@@ -144,6 +142,7 @@ static void least_rate(void) {
         for (size_t j = 0; j < COUNT_OF(less); j++)
             assert_no_shape(&bloom_layout_blocked, capacity, less[j], WORDS);
     }
+    assert_no_shape(&bloom_layout_classic, 1, NAN, "p is ");
 }
 
 /* 2^40 keys agree with an absent one with probability 2^-24: of p = 2^-23 half is left, so bits per
@@ -155,42 +154,12 @@ static void collisions_are_made_up_for(void) {
     assert_same((many.bits / 512 + (1 << 20) - 1) >> 20, few.bits / 512, "blocks");
 }
 
-/* ---- Layout classic ---- */
-
-/* Guava's BloomFilter.create(n, p): what its own formulas give in doubles. Smaller ones:
- * foreign_test.py. */
-static void classic_as_guava(void) {
-    static const struct {
-        uint64_t capacity;
-        double rate;
-        uint64_t words;
-        uint32_t probes;
-    } known[] = {
-        {67108, 0.005, 11564, 8},
-        {1000000, 0.01, 149767, 7},
-        {1000000, 1e-06, 449300, 20},
-        {10000019, 0.02, 1272247, 6},
-        {100000000, 1e-08, 59906615, 27},
-        {1000000000, 0.01, 149766538, 7},
-        {UINT64_C(2147483648), 0.7, 24909877, 1},
-        {UINT64_C(9000000000), 0.01, 1347898835, 7},
-    };
-    for (size_t i = 0; i < COUNT_OF(known); i++) {
-        const struct bloom_shape shape =
-            sized_shape(&bloom_layout_classic, known[i].capacity, known[i].rate);
-        assert_same(shape.bits, 64 * known[i].words, "bits");
-        assert_int_equal(shape.probes, known[i].probes);
-    }
-    assert_no_shape(&bloom_layout_classic, 1, NAN, "p is ");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("The exact rate computed here is that of blocked_sizes.py", model_is_right),
         TEST("Blocked keeps every rate with hardly more bits than needed", rate_is_kept),
         TEST("Blocked refuses rates below 2^-30 and the chance of equal hashes", least_rate),
         TEST("Blocked makes up for keys whose hashes are equal", collisions_are_made_up_for),
-        TEST("Classic has the pinned sizes, which are Guava's", classic_as_guava),
     };
     return cmocka_run_group_tests_name("sizing", tests, compute_means, NULL);
 }

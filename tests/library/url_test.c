@@ -1,5 +1,5 @@
-/* URLs as keys: by a few examples of IPv6 addresses and long names; by properties over random URLs;
- * and at the limits, a megabyte of what could take quadratic time. Examples of the rules are in
+/* URLs as keys: names at their longest; properties over random URLs, in memory of exact size; and a
+ * megabyte of what could take quadratic time. Examples of the rules are in
  * tests/documentation/golden/urls.txt, and urls_test.py holds names, addresses and all else at
  * random against what browsers' parsers make of them. */
 #include "library_test.h"
@@ -72,88 +72,22 @@ static void labels_at_their_longest(void) {
     }
 }
 
-static void hosts(void) {
-    static const char *const EXAMPLES[][2] = {
-        /* IPv6 addresses as RFC 5952 writes them, and the IPv4 ones in them. */
-        {"http://[2001:0DB8:0000:0000:0001:0000:0000:0000]:80/x", "[2001:db8:0:0:1::]/x"},
-        {"http://[1:0:0:2:3:0:0:4]/", "[1::2:3:0:0:4]/"},
-        {"http://[1:0:2:3:4:5:6:7]/", "[1:0:2:3:4:5:6:7]/"},
-        {"http://[0:0:0:0:0:0:0:0]/", "[::]/"},
-        {"http://[::2:3:4:5:6:7:8]", "[0:2:3:4:5:6:7:8]/"},
-        {"http://[1:2:3:4:5:6:7::]", "[1:2:3:4:5:6:7:0]/"},
-        {"http://[::FFFF:102:304]/", "1.2.3.4/"},
-        {"http://[64:ff9b::1.2.3.4]/", "1.2.3.4/"},
-        {"http://[64:ff9b:1::1.2.3.4]/", "[64:ff9b:1::102:304]/"},
-        {"http://[1:2:3:4:5:6:255.255.255.255]/", "[1:2:3:4:5:6:ffff:ffff]/"},
-        {"http://[fe80::1%25eth0]:80/", "[fe80::1]/"},
-        {"http://[::ffff:0X7F.0.0.0x]/", "127.0.0.0/"},
-        {"http://[::01.2.3.100]/", "[::102:364]/"},
-        {"http://[::1.2.3.100]/", "[::102:364]/"},
-        {"http://[%3a:1]/", "[::1]/"},
-        {"http://[::1.2.3.04]/", "[::102:304]/"},
-        /* Without brackets, as lists of addresses have it. */
-        {"fe80::1/x", "[fe80::1]/x"},
-        {"fe80::1%25x", "[fe80::1]/"},
-        {"a::%25x@b", "b/"},
-        /* Schemes, since the zone of an address has no brackets. */
-        {"a::%25]@b", "(none)"},
-        {"fe80::1%25[x]@b.example/p", "(none)"},
-        {"fe80::1%[@b.example/p", "(none)"},
-        /* None. */
-        {"http://[", "(none)"},
-        {"http://[::1]x/", "(none)"},
-        {"http://[:1]/", "(none)"},
-        {"http://[1:]/", "(none)"},
-        {"http://[:::]/", "(none)"},
-        {"http://[1::2::3]/", "(none)"},
-        {"http://[1:2:3:4:5:6:7]/", "(none)"},
-        {"http://[1:2:3:4::5:6:7:8]/", "(none)"},
-        {"http://[12345::]/", "(none)"},
-        {"http://[1:2:3:4:5:6:7:1.2.3.4]/", "(none)"},
-        {"http://[::1.2.3]/", "(none)"},
-        {"http://[::1.2.3.256]/", "(none)"},
-        {"http://[::1.2.3.a]/", "(none)"},
-        {"http://[::1%[]/", "(none)"},
-        {"http://host:[/", "(none)"},
-        /* Full-width percent signs and brackets, which Chromium takes for others once a host is
-         * mapped, and blanks, which it escapes before and after that. */
-        {"http://e\uff0576il.com:80:90/a", "evil.com/a"},
-        {"e\ufe6a56il.com:80/", "evil.com/"},
-        {"http://\uff052e/", "xn--2e-5t3n/"},
-        {"http://\uff3b::1\uff3d:80/", "[::1]/"},
-        {"http://a%\uff0541.com/", "a%25%EF%BC%8541.com/"},
-        {"http://\u00fc B.\u00dc/", "xn--%20b-zra.xn--tda/"},
-        {"http://\u00fc\u3000*/", "xn--%20*-zra/"},
-        {"http://\u00fc \u00fc.a%25/", "xn--%20-goad.a%25/"},
-        {"http://\u00fc \x01.b/", "%C3%BC%20%01.b/"},
-        {"file:\\\\h\\a", "h/a"},
-        {"file:/\\h/a", "h/a"},
-        {"foo:\\/h/a", "(none)"},
-    };
+/* With each letter escaped, a name may be as long as DNS has them, and not longer. Punycode that is
+ * longer than that is none. */
+static void escaped_names(void) {
     enum { LETTERS = 300 };
     char text[5 * 256 + 100];
-    for (size_t i = 0; i < COUNT_OF(EXAMPLES); i++)
-        assert_canonical(EXAMPLES[i][0], strlen(EXAMPLES[i][0]), EXAMPLES[i][1], true);
-    /* With each letter escaped, a name may be as long as DNS has them, and not longer. */
     for (unsigned most = 255; most <= 256; most++) {
         strcpy(text, "http://");
         for (unsigned i = 0; i < most; i++)
             strcat(text, i % 60 == 59 ? "\uff052e" : "\uff0561");
         assert_canonical(text, strlen(text), most == 255 ? "aaa" : "(none)", false);
     }
-    /* Punycode that is longer than that is none. */
     memset(text, 'a', LETTERS + 17);
     memcpy(text, "http://[::1].xn--", 17);
     assert_canonical(text, LETTERS + 17, "(none)", true);
     memcpy(text + LETTERS, "\uff0541", 5);
     assert_canonical(text + 17, LETTERS - 17 + 5, "(none)", true);
-}
-
-static void bytes_that_end_strings(void) {
-    assert_canonical("http://a\0b.example/c\0d?\0", 24, "a%00b.example/c%00d?", true);
-    assert_canonical("\0", 1, "(none)", true);
-    assert_canonical("\0a\0", 3, "a/", true);
-    assert_canonical(NULL, 0, "(none)", true);
 }
 
 /* Most URLs are looked at eight bytes at a time: whatever byte, wherever it stands. */
@@ -278,8 +212,7 @@ static void megabytes(void) {
 
 RUN_GROUP("url", TEST("Names that are mapped to too much have no key", long_names),
           TEST("A name beyond ASCII that DNS cannot hold has no key", labels_at_their_longest),
-          TEST("Hosts: IPv6 addresses, and full-width signs that Chromium takes for others", hosts),
-          TEST("Zero bytes are bytes like others", bytes_that_end_strings),
+          TEST("An escaped name is as long as DNS has them", escaped_names),
           TEST("Every byte is told apart at every place", each_byte_at_each_place),
           TEST("Dots and double slashes are found at every place", dots_at_each_place),
           TEST("Every key is canonical and there once, whatever the bytes", random_bytes),

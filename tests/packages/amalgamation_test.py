@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The amalgamations compile everywhere without a warning, and behave as the library."""
 
+import os
 import re
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import unittest
 import zipfile
 
 from common import (BUILD, FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS, PROGRAM, RELEASE,
-                    TOP, Scratch, loaded, missing, run)
+                    TOP, Scratch, loaded, missing, quick_compilers, run)
 
 FOLDER = BUILD / "amalgamation"
 WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
@@ -29,8 +30,13 @@ class Unpacked(Scratch):
                          ["LICENSE", "README.md", *sorted([header, *others])])
         self.assertEqual((self.sources / header).read_text(), (TOP / "ext" / header).read_text())
 
-    def sh(self, command):
-        return run("sh", "-ec", command, cwd=self.sources)
+    def sh(self, command, **variables):
+        return run("sh", "-ec", command, cwd=self.sources, env=variables)
+
+    def makes(self, command):
+        """Runs commands of a compiler that need not optimise."""
+        quick_compilers(self.folder / "compilers")
+        self.sh(command, PATH=f"{self.folder}/compilers:{os.environ['PATH']}")
 
     def compile(self, command, source, defines=""):
         """By a printed command, without a warning of gcc, which finds some as it optimizes, and of
@@ -112,7 +118,7 @@ class FilterLibrary(Unpacked):
     def test_the_blocker_makes_its_filter_again(self):
         """When it is told to; a list without an entry leaves the old filter in place."""
         compiling, _, blocking, _ = self.commands()
-        self.sh(f"{compiling}\n{blocking} {WARNINGS}")
+        self.makes(f"{compiling}\n{blocking} {WARNINGS}")
         listed = self.sources / "hosts.txt"
         listed.write_text("0.0.0.0 evil.example\n")
         with subprocess.Popen(["./blocker", listed], cwd=self.sources, stdin=subprocess.PIPE,
@@ -134,7 +140,7 @@ class FilterLibrary(Unpacked):
 
     def test_the_guard_asks_a_filter_that_lies_in_a_row(self):
         compiling, _, _, guarding = self.commands()
-        self.sh(f"{compiling}\n{guarding} {WARNINGS}")
+        self.makes(f"{compiling}\n{guarding} {WARNINGS}")
         loaded(database=self.sources / "lists.db").executescript(
             "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
             "INSERT INTO filters SELECT 'bad', bloom_agg(value, NULL, 0.0001, 'key=url')"

@@ -21,7 +21,7 @@ import unittest
 
 from common import (BUILD, DRIVERS, FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS, NAMESPACE,
                     OVERLAY, PROGRAM, RELEASE, TOP, WORK, Scratch, can_mount, comments, examples,
-                    missing, needs, release, run)
+                    missing, needs, quick_compilers, release, run)
 
 CACHE = WORK / "checkout"
 # $2: what is kept; $3: what is installed from registries; $4: these sources; $5: the script.
@@ -54,7 +54,7 @@ class Checkout(Scratch):
             (self.folder / name).mkdir()
         self.project = self.folder / "project"
         self.overlay = can_mount(self.folder / "machine")
-        CACHE.mkdir(parents=True, exist_ok=True)
+        quick_compilers(CACHE / "compilers")
 
     def address(self):
         """Of a git repository."""
@@ -65,10 +65,11 @@ class Checkout(Scratch):
         """Runs a script in the folder of the user's project."""
         cache = "/cache" if self.overlay else str(CACHE)
         environment = {
+            "PATH": f"{cache}/compilers:{os.environ['PATH']}",
             "HOME": str(self.folder / "home"), "BLOOM": str(self.clone), "PYTHONPATH": "/nowhere",
             "READ_ONLY": "1" if read_only else "", "RUSTUP_HOME": HOME_OF_RUST,
             "CARGO_HOME": f"{cache}/cargo", "CARGO_TARGET_DIR": f"{cache}/target",
-            "GOMODCACHE": f"{cache}/go", "GOCACHE": f"{cache}/go-build", "CGO_CFLAGS": "-O0",
+            "GOMODCACHE": f"{cache}/go", "GOCACHE": f"{cache}/go-build",
             "GOFLAGS": "-modcacherw -mod=mod", "MAVEN_OPTS": f"-Dmaven.repo.local={cache}/m2",
             "PIP_CACHE_DIR": f"{cache}/pip", "npm_config_cache": f"{cache}/npm", **environment}
         script = f"cd {shlex.quote(str(self.project))}\n{script}"
@@ -103,8 +104,8 @@ print(*connection.execute({json.dumps(FINGERPRINT)}).fetchone())
 """
 
     def machine(self, script, *, _folder=pathlib.Path(sys.executable).parent, **options):
-        """With the Python of the tests in front, which can load extensions."""
-        return super().machine(f'PATH="{_folder}:$PATH"\n{script}', **options)
+        """With the Python of the tests, which can load extensions, behind the compilers."""
+        return super().machine(f'PATH="${{PATH%%:*}}:{_folder}:$PATH"\n{script}', **options)
 
     def test_a_folder(self):
         install, try_it = self.blocks("sh")

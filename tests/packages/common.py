@@ -2,6 +2,7 @@
 answer, commands that must succeed, and environments as users have them.
 """
 
+import atexit
 import contextlib
 import functools
 import http.server
@@ -98,6 +99,18 @@ def needs(*tools):
     return unittest.skipIf(missing(*tools), missing(*tools))
 
 
+def quick_compilers(folder):
+    """Fills a folder to be in front of PATH where something only has to compile: no compiler in it
+    optimises. They stay the same files, by which Go knows what it has compiled."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("cc", "gcc", "x86_64-linux-gnu-gcc", "clang"):
+        if not (folder / name).exists() and (compiler := shutil.which(name)):
+            made = folder / f"{name}.{os.getpid()}"
+            made.write_text(f'#!/bin/sh\nexec {compiler} "$@" -O0\n')
+            made.chmod(0o755)
+            made.replace(folder / name)
+
+
 def examples(text, kind):
     """The blocks of a page in a language."""
     return re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
@@ -170,13 +183,22 @@ def served(folder):
         server.shutdown()
 
 
-def npm_install(folder, tarballs=2):
-    """Our package from its two tarballs, or one, as its README says."""
+@functools.cache
+def npm_installed(tarballs):
+    """A folder with our package from its two tarballs, or one, as its README says."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
     readme = (TOP / "ext/packages/npm/README.md").read_text()
     names = re.search(r"^npm install (\./.*)$", readme, re.MULTILINE)[1].split()
     (folder / "package.json").write_text("{}")
     run("npm", "install", "--silent", "--no-audit", "--no-fund", "--offline",
         *(BUILD / "npm" / name for name in names[:tarballs]), cwd=folder)
+    return folder
+
+
+def npm_install(folder, tarballs=2):
+    """npm has installed it once."""
+    shutil.copytree(npm_installed(tarballs), folder, symlinks=True, dirs_exist_ok=True)
 
 
 class Scratch(unittest.TestCase):
@@ -194,17 +216,15 @@ class Scratch(unittest.TestCase):
 class Python:
     """A virtual environment with our package; with_drivers: and all modules of build/drivers."""
 
-    def __init__(self, *options, with_drivers=False):
+    def __init__(self, *options, with_drivers=False, **variables):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         run(sys.executable, "-m", "venv", self.folder)
-        self.pip("install", "--find-links", BUILD / "python", *options, "sqlite-bloom")
+        self.run("-m", "pip", "-q", "--disable-pip-version-check", "install", "--find-links",
+                 BUILD / "python", *options, "sqlite-bloom", env=variables)
         if with_drivers:
             (site,) = self.folder.glob("lib/*/site-packages")
             (drivers,) = DRIVERS.glob("lib/*/site-packages")
             (site / "drivers.pth").write_text(f"{drivers}\n")
-
-    def pip(self, *arguments):
-        return self.run("-m", "pip", "-q", "--disable-pip-version-check", *arguments)
 
     def run(self, *arguments, **options):
         return run(self.folder / "bin/python", *arguments, cwd=self.folder, **options)

@@ -329,8 +329,10 @@ class AsASet(Program):
                  Filter, 1, "1 %"),
                 ("TypeError: sqlite_bloom.Filter.build: key is ['url']. Pass text",
                  lambda: build(["a"], key=["url"])),
-                ("ValueError: sqlite_bloom.Filter: one option has the value 'counting, key=url...",
-                 lambda: Filter(9, layout="counting, key=url")),
+                *((f"ValueError: sqlite_bloom.Filter: one option has the value {said}...",
+                   lambda layout=layout: Filter(9, layout=layout)) for layout, said in (
+                       ("counting, key=url", "'counting, key=url"),
+                       ("counting', key='url", "'counting'', key=''url"))),
                 ("ValueError: sqlite_bloom.Filter: cannot make an empty filter of layout fuse...",
                  lambda: build(["a"], 9, layout="fuse")),
                 ("MemoryError: sqlite_bloom.Filter: there is no memory for capacity"
@@ -390,12 +392,13 @@ class AsASet(Program):
             self.assertEqual(build(keys).check(keys), [True] * len(keys))
         for word, meant in (("n", "Write capacity"), ("error_rate", "Write fpr"),
                             ("options", "Write layout=, key= or salt="),
-                            ("hashes", "The arguments are {}capacity, fpr, layout, key{}")):
+                            ("hashes", "The arguments are {}capacity, fpr, {}layout, key and"
+                             " salt")):
             words = f": there is no argument {word}. {meant}"
-            self.says("TypeError: sqlite_bloom.Filter" + words.format("", " and salt"), Filter,
+            self.says("TypeError: sqlite_bloom.Filter" + words.format("", ""), Filter, 9,
                       **{word: 5})
             self.says("TypeError: sqlite_bloom.Filter.build" + words.format(
-                "keys, ", ", salt and progress"), build, ["a"], **{word: 5})
+                "keys, ", "progress, "), build, ["a"], **{word: 5})
 
 
 class Lists(Program):
@@ -485,13 +488,18 @@ class Bytes(Program):
             def __contains__(self, key):
                 return not super().__contains__(key)
 
-        filter = Named(["n"], 100)
+        class Slotted(Named):
+            __slots__ = ("slot", "unset")
+
+        filter = Slotted(["n"], 100)
+        filter.slot = 7
         filter.add("a")
         for copied in (copy.copy(filter), copy.deepcopy(filter)):
-            self.assertEqual((type(copied), copied.name, copied), (Named, ["n"], filter))
+            self.assertEqual((type(copied), copied.name, copied.slot, copied),
+                             (Slotted, ["n"], 7, filter))
             copied.add("b")
             self.assertNotEqual(copied, filter)
-        self.assertIs(type(filter | filter), Named)
+        self.assertIs(type(filter | filter), Slotted)
         for made in (Named.build(["a"]), Named.build(["a"], 9), Named.__new__(Named)):
             self.assertIs(type(made), Named)
         for call, argument in (

@@ -257,6 +257,13 @@ const cases = {
       () => Filter.build(thrower)])
       assert.throws(work, { message: "mine" });
     assert.equal(filter.has("x"), true);
+    for (const count of [3, 1000, 1003]) {
+      const broken = function* () { yield* numbered("b", count); throw new Error("mine"); };
+      const some = new Filter(2000);
+      for (const work of [() => some.addAll(broken()), () => Filter.build(broken())])
+        assert.throws(work, { message: "mine" });
+      same(some, new Filter(2000).addAll(numbered("b", count)));
+    }
     const proxy = new Proxy(["a", "b", "c"], {});
     assert.deepEqual([...Filter.build(proxy).check(proxy)], [1, 1, 1]);
     same(new Filter(9).addAll(proxy), new Filter(9).addAll([...proxy]));

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Python packages, installed by pip as their users would."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -9,7 +10,8 @@ import unittest
 import zipfile
 
 from common import (BUILD, DRIVERS, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_WORDS, RELEASE,
-                    TOP, Python, Scratch, comments, examples, needs, platforms, run)
+                    TOP, Python, Scratch, comments, examples, needs, platforms,
+                    quick_compilers, run)
 
 PYTHON = BUILD / "python"
 TYPED = """
@@ -167,7 +169,9 @@ class Versions(Scratch):
 
 class SourceDistribution(Scratch):
     def test_it_compiles_where_there_is_no_wheel(self):
-        environment = Python("--no-binary", "sqlite-bloom")
+        quick_compilers(self.folder)
+        environment = Python("--no-binary", "sqlite-bloom",
+                             PATH=f"{self.folder}:{os.environ['PATH']}")
         self.addCleanup(environment.remove)
         printed = environment.run("-c", f"""
 import sqlite3, sqlite_bloom

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """The site of the pages: what MkDocs made of each, and a look at it in Chromium."""
 import json
-import pathlib
 import re
 import unittest
-from urllib.parse import urlparse
 
 from common import BUILD, CHROMIUM, DRIVERS, TOP, chromium, needs, release, served
 
@@ -153,9 +151,8 @@ class Looks(unittest.TestCase):
             page.click(f"label[title='{chosen}']:visible")
             for scheme in ("dark", "light"):
                 page.emulate_media(color_scheme=scheme)
-                for name in (["try.html"] if (SITE / "try.html").exists() else []) + [""]:
-                    page.goto(self.address + name)
-                    self.has_colour(page, colour)
+                page.goto(self.address)
+                self.has_colour(page, colour)
         page.click("label[title='As the system has it']:visible")
         page.emulate_media(color_scheme="light")
         self.has_colour(page, LIGHT)
@@ -177,43 +174,24 @@ class Looks(unittest.TestCase):
             self.assertEqual(self.wrong, [])
 
     @unittest.skipUnless((SITE / "try.html").exists(), "skipped: make page was not run")
-    def test_the_page_to_try_it_has_the_tabs_of_the_site_a_way_in_and_back(self):
-        for width, scheme in ((1280, "light"), (1920, "dark")):
+    def test_the_page_to_try_it_is_below_the_tabs_in_the_colours_that_the_reader_chose(self):
+        for width, scheme, colour in ((1280, "light", LIGHT), (390, "dark", DARK)):
             page = self.open(width, scheme)
-            page.goto(self.address + "ext/URLS.html")
-            tabs = page.locator(".md-tabs__link").all_inner_texts()
-            page.locator(".md-tabs__link").first.click()
-            page.wait_for_selector("body[data-ready]")
-            self.assertEqual(pathlib.PurePath(urlparse(page.url).path).name, "try.html")
-            self.has_colour(page, LIGHT if scheme == "light" else DARK)
-            self.assertEqual(page.locator("#site a").all_inner_texts(), tabs)
-            page.click("#site >> text=Recipes")
-            page.click("article >> text=many_lists.sql")
+            frame = page.frame_locator("#try")
+            page.goto(self.address + "sql/many_lists.sql.html")
             page.click("text=run it in your browser")
-            page.wait_for_selector("body[data-ready]")
-            self.assertIn("There is one filter for each list", page.input_value("#sql"))
-            page.click("#home")
-            page.wait_for_url("**/index.html")
-            self.assertEqual(self.wrong, [])
-
-    @unittest.skipUnless((SITE / "try.html").exists(), "skipped: make page was not run")
-    def test_the_page_to_try_it_leads_to_the_search_and_has_the_switch_of_the_colours(self):
-        page = self.open(390, "dark")
-        for words, colour in (("Switch to light", LIGHT), ("Switch to dark", DARK),
-                              ("As the system has it", DARK)):
-            page.goto(self.address + "try.html")
-            page.wait_for_selector("body[data-ready]")
-            self.assertEqual(
-                page.evaluate("document.documentElement.scrollWidth"), 390)
-            page.click(f"#bar button >> text={words}")
-            self.has_colour(page, colour)
+            frame.locator("body[data-ready]").wait_for()
+            self.assertIn("There is one filter for each list",
+                          frame.locator("#sql").input_value())
+            self.has_colour(frame, colour)
+            self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), width)
             page.evaluate(self.axe)
             self.assertEqual(page.evaluate(AXE), [])
-            page.click("#bar a >> text=Search")
-            page.wait_for_url("**/index.html?q=")
-            self.has_colour(page, colour)
-            self.assertTrue(page.locator(".md-search__input").evaluate(
-                "(field) => field === document.activeElement"))
+            for words in ("Switch to light", "Switch to dark"):
+                page.click(f"label[title='{words}']:visible")
+            self.has_colour(frame, DARK)
+            page.reload()
+            self.has_colour(frame, DARK)
         self.assertEqual(self.wrong, [])
 
 

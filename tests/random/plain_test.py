@@ -73,36 +73,40 @@ class Plain(unittest.TestCase):
             self.fail((pairs[:1], len(found), len(wanted), value[:4000]))
         return found
 
+    def of(self, texts):
+        """As random.choice, in a third of the time."""
+        return texts[int(self.random.random() * len(texts))]
+
     def often_none(self, texts):
-        return self.random.choice(("", self.random.choice(texts)))
+        return self.of(texts) if self.random.random() < 0.5 else ""
 
     def url(self):
-        name = ["".join(self.random.choices("abz09-.._`{\u1c30", k=self.random.randrange(30)))]
-        hosts = self.random.choice((NAMES[:4], NAMES, name, name, ADDRESSES[:1], ADDRESSES))
-        host = self.random.choice(hosts)
+        hosts = self.of((NAMES[:4], NAMES, "", "", ADDRESSES[:1], ADDRESSES))
+        host = self.of(hosts) if hosts else "".join(
+            self.random.choices("abz09-.._`{\u1c30", k=self.random.randrange(30)))
         return self.often_none(SCHEMES) + host + self.often_none(PORTS) + self.often_none(PATHS)
 
     def line(self):
-        rule = self.random.choice(("", "", self.random.choice(OPTIONS)))
-        return self.random.choice(BEFORE) + self.url() + self.often_none(AFTER) + rule
+        rule = self.of(OPTIONS) if self.random.random() < 0.33 else ""
+        return self.of(BEFORE) + self.url() + self.often_none(AFTER) + rule
 
     def list(self):
-        lines = [self.line() + self.random.choice(ENDS) for _ in range(30)]
-        return (self.random.choice(HEADINGS) + "".join(lines)).encode()
+        lines = [self.line() + self.of(ENDS) for _ in range(30)]
+        return (self.of(HEADINGS) + "".join(lines)).encode()
 
     def test_random_lists(self):
         entries = 0
         for _ in range(COUNT):
-            answer = self.check("SELECT line, entry, key, note, typeof(entry), typeof(key)"
-                                " FROM bloom_list(?)", self.list())
-            entries += isinstance(answer, list) and sum(row[2] is not None for row in answer)
+            answer = self.check("SELECT count(key), group_concat(line || quote(entry) || quote(key)"
+                                " || quote(note), char(10)) FROM bloom_list(?)", self.list())
+            entries += isinstance(answer, list) and answer[0][0]
         self.assertGreater(entries, 5 * COUNT)
 
     def test_random_urls(self):
         for _ in range(10 * COUNT):
             text = self.url() if self.random.random() < 0.5 else self.line()
-            self.check("SELECT bloom_url(?1)", text)
-            self.check("SELECT key, rank FROM bloom_url_keys(?1)", text)
+            self.check("SELECT bloom_url(?1), group_concat(key || ' ' || rank)"
+                       " FROM bloom_url_keys(?1)", text)
             for rule in ("url", "url_nocase"):
                 self.check(f"SELECT hex(bloom_agg(?1, 10, 0.01, 'key={rule}'))", text)
 

@@ -9,7 +9,7 @@ get lost. Lines that begin with `figures: ` are repeated. The last line is
 
     run.py [--build LIBRARY] NAME=COMMAND ...
 
-With --build, make builds what is run and nothing else, on all processors: the C program of a
+With --build, make builds what is run and nothing else, before all suites: the C program of a
 command, and for all others the library; a target in brackets before the command, as in
 `wheel=[wheel] python3 ...`, takes its place. A suite that needs a header, a module or a program
 that is not installed is skipped, and the package of Debian that has it is named.
@@ -101,10 +101,10 @@ def only_shows():
 
 
 def make(*arguments):
-    """On all processors, unless a make above this one has shared them out."""
+    """As many at once as suites, unless a make above this one has shared processors out."""
     command = [*shlex.split(os.environ.get("MAKE", "make")), "--no-print-directory", *arguments]
     if "jobserver" not in os.environ.get("MAKEFLAGS", ""):
-        command.append(f"-j{os.cpu_count() or 1}")
+        command.append(f"-j{os.environ.get('JOBS') or os.cpu_count() or 1}")
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", check=False, close_fds=False)
 

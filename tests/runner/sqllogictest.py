@@ -55,6 +55,8 @@ foreach NAME...             Run the records up to the matching `endloop` for eac
 ...                         one of a regular expression there.
 endloop
 
+${numbers 2000} in SQL makes the table numbers(x INTEGER PRIMARY KEY) with 1 to 2000 in it.
+
 CASE=TEXT in the environment
     Only records with this text in their SQL are counted. All are run, because one needs what others
     before it have made, and those that fail are reported.
@@ -92,6 +94,9 @@ FORMS = {kind: re.compile(pattern) for kind, pattern in {
 ABOVE = re.compile(r"onlyif sqlite>=(?P<version>\d+(?:\.\d+)*)(?: *#.*)?|connection (?P<name>\S+)")
 LOOPS, WITH_SQL = ("loop", "foreach"), ("statement", "query")
 VARIABLE = re.compile(r"\$\{(\w+)\}")
+NUMBERS = re.compile(r"\$\{numbers (\d+)\}"), (
+    r"CREATE TABLE numbers(x INTEGER PRIMARY KEY); WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL "
+    r"SELECT x + 1 FROM n WHERE x < \1) INSERT INTO numbers SELECT x FROM n")
 SHOWN_BYTES = bytes(byte if 0x20 <= byte <= 0x7E else ord("@") for byte in range(256))
 MOST_LINES_SHOWN = 12
 CASE = os.environ.get("CASE", "").strip("*")
@@ -345,7 +350,7 @@ class ScriptRun:
                 raise Failure(f"{match[0]} is no loop variable here")
             return quote(self.variables[match[1]])
 
-        return VARIABLE.sub(value_of, text)
+        return VARIABLE.sub(value_of, NUMBERS[0].sub(NUMBERS[1], text))
 
     def report(self, record, failure):
         """Count a failure, and print it unless it is a later one of the same record."""

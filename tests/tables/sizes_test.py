@@ -52,6 +52,7 @@ class Large(unittest.TestCase):
 
     def read(self, millions, rate, least=0.0, asked=1):
         connection = self.connect()
+        rows(connection, "PRAGMA mmap_size = 1000000000")  # pages are read without a call
         (size,), = rows(connection, "SELECT sum(length(data)) FROM t_data")
         self.assertGreater(size, COPIES)
         join = "SELECT count(*) FROM m CROSS JOIN n CROSS JOIN t ON t.key = {} WHERE m.y < {}"

@@ -329,8 +329,8 @@ int main(int count, char **arguments) {
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(on_death);
     faults_install();
-    disk_install();
     world_begin();
+    disk_install();
     if (count == 2 && strcmp(arguments[1], "random") == 0)
         run_random(strtoull(from_environment("SEED", "1"), NULL, 10),
                    atoi(from_environment("ROUNDS", "100")));

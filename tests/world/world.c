@@ -377,7 +377,9 @@ static void make_image(int which, void (*run_names)(const char *names)) {
                 "CREATE TABLE made(id INTEGER PRIMARY KEY, name, options, period); CREATE TABLE "
                 "oracle(id "
                 "INTEGER, key NOT NULL, age DEFAULT 0); CREATE INDEX keys ON oracle(id, key); "
-                "CREATE TABLE source(key NOT NULL)") != SQLITE_OK)
+                "CREATE TABLE source(key NOT NULL); CREATE TABLE numbers(key INTEGER PRIMARY KEY); "
+                "WITH RECURSIVE n(k) AS (SELECT -100 UNION ALL SELECT k + 1 FROM n WHERE k < 120) "
+                "INSERT INTO numbers SELECT k FROM n") != SQLITE_OK)
         fatal("the oracle", run.mine.database);
     look();
     if (start->is_image)
@@ -470,19 +472,21 @@ unsigned state(void) {
 /* ---- What is compared ---- */
 
 /* Compares the keys of a table with the oracle's, by one join. */
-static void check_keys(sqlite3 *database, const char *name, const char *when) {
+static void check_keys(sqlite3 *database, const char *name, int id, const char *when) {
     sqlite3_stmt *statement = NULL;
     /* In a shared cache keys wait in the memory of a transaction that has written them. */
     const bool may_wait = (kind->holds & IN_SHARED) != 0 && database == run.other.database &&
                           !sqlite3_get_autocommit(run.mine.database);
-    const bool is_hog = strcmp(name, "hog") == 0;
-    const int last = run.repeats ? KEYS : run.next + KEYS_OF_STATEMENT;
+    const bool is_hog = id == 0;
     char *sql = sqlite3_mprintf(
-        "WITH keys(k) AS (SELECT %d UNION ALL SELECT k + 1 FROM keys WHERE k < %d) SELECT k, "
-        "EXISTS (SELECT 1 FROM %s.%s AS f WHERE f.key = k) AS found FROM keys WHERE found <> "
-        "EXISTS (SELECT 1 FROM %s.oracle AS o WHERE o.id = (SELECT id FROM %s.made WHERE name = "
-        "%Q) AND o.key = k)",
-        is_hog ? -HOG_KEYS : 1, is_hog ? -1 : last, schema, name, schema, schema, name);
+        "SELECT n.key, EXISTS (SELECT 1 FROM %s.%s AS f WHERE f.key = n.key) AS found FROM "
+        "%s.numbers AS n WHERE n.key BETWEEN %d AND %d AND found <> EXISTS (SELECT 1 FROM "
+        "%s.oracle AS o WHERE o.id = %d AND o.key = n.key)",
+        schema, name, schema, is_hog ? -HOG_KEYS : 1,
+        is_hog        ? -1
+        : run.repeats ? KEYS
+                      : run.next + KEYS_OF_STATEMENT,
+        schema, id);
     int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
@@ -498,23 +502,24 @@ static void check_keys(sqlite3 *database, const char *name, const char *when) {
     sqlite3_free(sql);
 }
 
+#define TABLES "(SELECT count(*) FROM !.sqlite_master WHERE name IN ('t', 'u', 'hog'))"
+
 /* While another connection is in a transaction, it may keep this one out. */
 void check(sqlite3 *database, const char *when) {
     sqlite3_stmt *made = NULL;
-    int code = ask(database, &made,
-                   "SELECT name, (SELECT count(*) FROM !.made) FROM !.sqlite_master WHERE name IN "
-                   "('t', 'u', 'hog')");
+    int code = ask(database, &made, "SELECT name, id, " TABLES " FROM !.made");
     int exist = 0, expected = 0;
     for (; code == SQLITE_ROW && run.violation == NULL; code = sqlite3_step(made)) {
-        exist++;
-        expected = sqlite3_column_int(made, 1);
-        check_keys(database, (const char *)sqlite3_column_text(made, 0), when);
+        expected++;
+        exist = sqlite3_column_int(made, 2);
+        check_keys(database, (const char *)sqlite3_column_text(made, 0),
+                   sqlite3_column_int(made, 1), when);
     }
     sqlite3_finalize(made);
     if (other_is_inside() && is_kept_out_of(database, code))
         return;
-    if (exist == 0)
-        expected = number(database, "SELECT count(*) FROM !.made");
+    if (expected == 0)
+        exist = number(database, "SELECT " TABLES);
     if (code != SQLITE_DONE || exist != expected)
         violate("%s: result %d; %d tables exist, and %d were made", when, code, exist, expected);
 }
@@ -522,6 +527,7 @@ void check(sqlite3 *database, const char *when) {
 /* Compares the numbers of keys that a table counts: in all its layers, or in each generation, the
  * oldest first, which so tells whether it has rotated. */
 static void check_count(sqlite3 *database, const char *when) {
+    run.id = run.ids[run.current];
     const bool has_ages = sort->holds == IN_AGED;
     sqlite3_stmt *statement = NULL;
     int counts[LAYERS] = {0}, used = 0;
@@ -537,8 +543,7 @@ static void check_count(sqlite3 *database, const char *when) {
         counts[0] += counts[i];
     for (int i = 0; i == 0 || (has_ages && i < used); i++) {
         char *sql =
-            sqlite3_mprintf("SELECT count(DISTINCT key) FROM !.oracle WHERE id = (SELECT id "
-                            "FROM !.made WHERE name = '~') AND age = %d",
+            sqlite3_mprintf("SELECT count(DISTINCT key) FROM !.oracle WHERE id = \" AND age = %d",
                             has_ages && used > 0 ? used - 1 - i : 0);
         const int keys = number(database, sql);
         sqlite3_free(sql);
@@ -566,10 +571,8 @@ static void check_filter(sqlite3 *database, const char *when) {
     sqlite3_stmt *statement = NULL;
     const int code =
         ask(database, &statement,
-            "WITH keys AS (SELECT key FROM !.oracle WHERE id = (SELECT id FROM !.made WHERE name = "
-            "'~')) SELECT CASE WHEN EXISTS (SELECT 1 FROM keys) THEN filter = (SELECT "
-            "bloom_agg(key, (SELECT filter FROM @)) FROM keys) ELSE bloom_count(filter) = 0 END "
-            "FROM @");
+            "SELECT ifnull(filter = (SELECT bloom_agg(key, (SELECT filter FROM @)) FROM !.oracle "
+            "WHERE id = \"), bloom_count(filter) = 0) FROM @");
     if (code == SQLITE_ROW
             ? sqlite3_column_int(statement, 0) != 1
             : !(code == SQLITE_ERROR && sort->holds != IN_PLAIN) && !is_kept_out_of(database, code))

@@ -153,7 +153,7 @@ extern const char *schema;
 extern const char *const NAMES[2];
 extern bool tracing, has_small_cache;
 
-void world_begin(void); /* once */
+void world_begin(void); /* once, before SQLite is initialised */
 void world_end(void);
 
 /* Makes what sequences of the combination begin with; run_names runs statements by their names. */
@@ -235,7 +235,7 @@ struct fault {
 extern const struct fault FAULT[];
 extern const size_t FAULT_COUNT;
 
-void faults_install(void); /* before SQLite is initialised */
+void faults_install(void); /* at first */
 
 /* The next call of hinder makes the n-th occasion fail, and if lasting all that follow. */
 void fault_choose(const struct fault *fault, int count);

@@ -85,10 +85,9 @@ typedef struct {
 
 /* clang-format off */
 enum {
-    METH_VARARGS = 1, METH_NOARGS = 4, METH_O = 8, METH_CLASS = 16, Py_bf_getbuffer = 1,
-    Py_bf_releasebuffer = 2, Py_nb_and = 8, Py_nb_inplace_and = 15, Py_nb_inplace_or = 19,
-    Py_nb_or = 31, Py_sq_contains = 41, Py_tp_alloc = 47, Py_tp_dealloc = 52, Py_tp_free = 74,
-    Py_tp_methods = 64, Py_tp_richcompare = 67, Py_mod_exec = 2, Py_EQ = 2, Py_NE = 3,
+    METH_VARARGS = 1, METH_NOARGS = 4, METH_O = 8, Py_bf_getbuffer = 1, Py_bf_releasebuffer = 2,
+    Py_sq_contains = 41, Py_tp_dealloc = 52, Py_tp_free = 74, Py_tp_methods = 64,
+    Py_tp_richcompare = 67, Py_mod_exec = 2, Py_EQ = 2, Py_NE = 3,
     PyBUF_WRITABLE = 1, PyBUF_FORMAT = 4, PyBUF_ND = 8, PyBUF_STRIDES = 24,
     Py_TPFLAGS_BASETYPE = 1 << 10, Py_TPFLAGS_DEFAULT = 0
 };
@@ -107,13 +106,13 @@ enum {
     F(PyObject *, PyErr_Format, (PyObject *e, const char *format, ...)) \
     F(PyObject *, PyErr_NoMemory, (void)) F(PyObject *, PyErr_Occurred, (void)) \
     F(void, PyErr_Restore, (PyObject *t, PyObject *v, PyObject *b)) \
-    F(void, PyErr_SetObject, (PyObject *e, PyObject *value)) \
     F(void, PyErr_SetString, (PyObject *e, const char *text)) \
     F(void, PyEval_RestoreThread, (PyThreadState *t)) \
     F(PyThreadState *, PyEval_SaveThread, (void)) \
     F(int, PyArg_ParseTuple, (PyObject *o, const char *format, ...)) \
     F(double, PyFloat_AsDouble, (PyObject *o)) F(PyObject *, PyIter_Next, (PyObject *o)) \
     F(PyObject *, PyList_GetItem, (PyObject *o, Py_ssize_t i)) \
+    F(PyObject *, PyList_GetSlice, (PyObject *o, Py_ssize_t i, Py_ssize_t j)) \
     F(PyObject *, PyList_New, (Py_ssize_t n)) \
     F(int, PyList_SetItem, (PyObject *o, Py_ssize_t i, PyObject *v)) \
     F(Py_ssize_t, PyList_Size, (PyObject *o)) \
@@ -128,8 +127,6 @@ enum {
     F(int, PyThread_acquire_lock, (PyThread_type_lock l, int wait)) \
     F(void, PyThread_free_lock, (PyThread_type_lock l)) \
     F(void, PyThread_release_lock, (PyThread_type_lock l)) \
-    F(PyObject *, PyTuple_GetItem, (PyObject *o, Py_ssize_t i)) \
-    F(Py_ssize_t, PyTuple_Size, (PyObject *o)) \
     F(PyObject *, PyType_FromSpec, (PyType_Spec *s)) \
     F(void *, PyType_GetSlot, (PyTypeObject *t, int slot)) \
     F(int, PyType_IsSubtype, (PyTypeObject *t, PyTypeObject *of)) \
@@ -138,8 +135,8 @@ enum {
     F(PyObject *, Py_BuildValue, (const char *format, ...)) \
     F(void, Py_DecRef, (PyObject *o)) F(void, Py_IncRef, (PyObject *o)) \
     O(PyTypeObject, PyBytes_Type) O(PyTypeObject, PyFloat_Type) O(PyTypeObject, PyList_Type) \
-    O(PyTypeObject, PyLong_Type) O(PyTypeObject, PyTuple_Type) O(PyTypeObject, PyUnicode_Type) \
-    O(PyObject *, PyExc_BufferError) O(PyObject *, PyExc_KeyError) \
+    O(PyTypeObject, PyLong_Type) O(PyTypeObject, PyUnicode_Type) \
+    O(PyObject *, PyExc_BufferError) \
     O(PyObject *, PyExc_MemoryError) O(PyObject *, PyExc_NotImplementedError) \
     O(PyObject *, PyExc_RuntimeError) O(PyObject *, PyExc_TypeError) \
     O(PyObject *, PyExc_UnicodeEncodeError) O(PyObject *, PyExc_ValueError) \

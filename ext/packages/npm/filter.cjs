@@ -117,14 +117,20 @@ function* batchesOf(name, keys) {
   const isArray = Array.isArray(keys) && !isProxy(keys); // C reads no proxies
   let batch = isArray ? keys : [];
   let isFirst = true;
-  for (const key of isArray ? [] : keys) {
-    if (batch.length === BATCH_KEYS) {
-      refuseLines(name, batch, isFirst, false);
-      yield batch;
-      batch = [];
-      isFirst = false;
+  try {
+    for (const key of isArray ? [] : keys) {
+      if (batch.length === BATCH_KEYS) {
+        const full = batch;
+        batch = [];
+        refuseLines(name, full, isFirst, false);
+        yield full;
+        isFirst = false;
+      }
+      batch.push(key);
     }
-    batch.push(key);
+  } catch (thrown) {
+    if (batch.length > 0) yield batch; // as a Set has what came before
+    throw thrown;
   }
   refuseLines(name, batch, isFirst, true);
   yield batch;

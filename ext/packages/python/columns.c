@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOGETHER = 256, WITHOUT_GIL = 1 << 16, PROGRESS = 100000 };
+enum { TOGETHER = 256, WITHOUT_GIL = 1 << 16, PROGRESS = 100000, CHANGED_SIZE = 1 };
 
 static int raise_size(const char *name) {
     PyErr_Format(PyExc_RuntimeError, "%s: the column changed its size. Pass a copy of it", name);
@@ -91,12 +91,15 @@ static bool are_lines(const struct sqlite_bloom_key *keys, size_t count) {
     return ended > 0 && ended + !is_ended >= count;
 }
 
-/* Adds or checks keys, whose places in the column are counted from work->read. */
+/* Adds or checks the keys of the next `read` values. Returns CHANGED_SIZE if a check has room for
+ * fewer. */
 static int work_on(struct work *work, const struct sqlite_bloom_key *keys,
-                   const unsigned char *places, size_t count) {
+                   const unsigned char *places, size_t count, size_t read) {
     unsigned char found[TOGETHER];
     int status = SQLITE_BLOOM_OK;
-    if (work->answers != NULL) {
+    if (work->answers != NULL && work->room - work->read < read) {
+        status = CHANGED_SIZE;
+    } else if (work->answers != NULL) {
         unsigned char *answers = work->answers + work->read;
         const int64_t in = sqlite_bloom_filter_check_many(work->filter, keys, count, found);
         status = in < 0 ? (int)in : SQLITE_BLOOM_OK;
@@ -115,6 +118,7 @@ static int work_on(struct work *work, const struct sqlite_bloom_key *keys,
     for (size_t i = 0; work->builder != NULL && i < count && status == SQLITE_BLOOM_OK; i++)
         status = sqlite_bloom_builder_add(work->builder, keys[i], work->problem);
     work->done += status == SQLITE_BLOOM_OK ? count : 0;
+    work->read += read;
     return status;
 }
 
@@ -130,6 +134,8 @@ static int report(struct work *work, size_t keys) {
 
 /* With the GIL, after keys were processed. Raises what stops the work. */
 static int settle(struct work *work, int status) {
+    if (status == CHANGED_SIZE)
+        return raise_size(work->name);
     if (status != SQLITE_BLOOM_OK)
         return raise_problem(work->name, status, work->problem);
     if (report(work, work->done / PROGRESS * PROGRESS) != 0)
@@ -139,91 +145,65 @@ static int settle(struct work *work, int status) {
     return PyErr_CheckSignals();
 }
 
-/* A new reference to the value at a place, or NULL at the end and after raising. */
-static PyObject *value_at(PyObject *source, size_t place) {
-    PyObject *value = NULL;
-    if (Py_TYPE(source) == &PyList_Type) {
-        if ((Py_ssize_t)place < PyList_Size(source))
-            value = PyList_GetItem(source, (Py_ssize_t)place);
-    } else if (Py_TYPE(source) == &PyTuple_Type) {
-        if ((Py_ssize_t)place < PyTuple_Size(source))
-            value = PyTuple_GetItem(source, (Py_ssize_t)place);
-    } else {
-        return PyIter_Next(source);
-    }
-    Py_IncRef(value);
-    return value;
+/* Adds or checks the values of a list from work->read on that have the types of exact_key: no code
+ * of Python runs, and no other thread, so that nobody takes them out of the list meanwhile. Returns
+ * how many, or -1 after raising. */
+static int read_exact(struct work *work) {
+    struct sqlite_bloom_key keys[TOGETHER];
+    const size_t length = (size_t)PyList_Size(work->source);
+    size_t count = 0;
+    while (count < TOGETHER && work->read + count < length &&
+           exact_key(PyList_GetItem(work->source, (Py_ssize_t)(work->read + count)), &keys[count]))
+        count++;
+    if (count == 0 ||
+        (work->done == 0 && count < TOGETHER)) /* which may not look like the others */
+        return 0;
+    return settle(work, work_on(work, keys, NULL, count, count)) == 0 ? (int)count : -1;
 }
 
-/* Adds or checks the values from work->read on that have the types of exact_key, of a list or a
- * tuple that nobody can change meanwhile: no code of Python runs, and no other thread. Returns how
- * many, or -1 after raising. */
-static int read_exact(struct work *work, size_t most) {
-    const bool is_list = Py_TYPE(work->source) == &PyList_Type;
+/* Adds or checks the next values, which are kept while code of Python runs, of a list or an
+ * iterator. Returns how many, or -1 after raising. */
+static int read_kept(struct work *work, bool is_list) {
     struct sqlite_bloom_key keys[TOGETHER];
-    size_t count = 0;
-    if (!is_list && Py_TYPE(work->source) != &PyTuple_Type)
-        return 0;
-    const size_t length =
-        (size_t)(is_list ? PyList_Size(work->source) : PyTuple_Size(work->source));
-    if (length - work->read < most)
-        most = length > work->read ? length - work->read : 0;
-    for (; count < most; count++) {
-        const Py_ssize_t place = (Py_ssize_t)(work->read + count);
-        if (!exact_key(is_list ? PyList_GetItem(work->source, place)
-                               : PyTuple_GetItem(work->source, place),
-                       &keys[count]))
+    unsigned char places[TOGETHER];
+    PyObject *type, *error, *trace, *value;
+    const Py_ssize_t from = (Py_ssize_t)work->read;
+    int count = 0, read = 0, found = 0, status = SQLITE_BLOOM_OK;
+    PyObject *kept =
+        is_list ? PyList_GetSlice(work->source, from, from + TOGETHER) : PyList_New(TOGETHER);
+    for (; found >= 0 && kept != NULL && read < PyList_Size(kept); read += found >= 0) {
+        value = is_list ? PyList_GetItem(kept, read) : PyIter_Next(work->source);
+        if (value == NULL)
             break;
+        if (!is_list)
+            PyList_SetItem(kept, read, value); /* which takes the reference */
+        places[count] = (unsigned char)read;
+        found = key_of(value, &keys[count], work->name, work->read + (size_t)read + 1);
+        count += found > 0;
     }
-    if (count == 0 || (work->done == 0 && count < most)) /* which may not look like the others */
-        return 0;
-    const int status = work_on(work, keys, NULL, count);
-    work->read += count;
-    return settle(work, status) == 0 ? (int)count : -1;
+    /* As by a set, the keys before one that cannot be a key are added. */
+    PyErr_Fetch(&type, &error, &trace);
+    bool locked = work->changed != NULL && filter_lock(work->changed);
+    if (type == NULL || work->answers == NULL)
+        status = work_on(work, keys, places, (size_t)count, (size_t)read);
+    if (locked)
+        PyThread_release_lock(work->changed->lock);
+    Py_DecRef(kept);
+    PyErr_Restore(type, error, trace);
+    return type == NULL && settle(work, status) == 0 ? read : -1;
 }
 
 static int read_objects(struct work *work) {
-    struct sqlite_bloom_key keys[TOGETHER];
-    PyObject *values[TOGETHER], *type, *value, *trace;
-    unsigned char places[TOGETHER];
-    size_t read = TOGETHER, count;
-    while (read == TOGETHER) {
-        int found = 0, status = SQLITE_BLOOM_OK;
-        size_t most = TOGETHER;
-        if (work->answers != NULL && work->room - work->read < most)
-            most = work->room - work->read;
-        if (work->changed == NULL || work->changed->updates == 0)
-            found = read_exact(work, most);
-        if (found < 0)
-            return -1;
-        if (found > 0)
-            continue;
-        for (read = count = 0; found >= 0 && read < most; read++) {
-            if ((values[read] = value_at(work->source, work->read + read)) == NULL)
-                break;
-            found = key_of(values[read], &keys[count], work->name, work->read + read + 1);
-            places[count] = (unsigned char)read;
-            count += found > 0;
-        }
-        /* As by a set, the keys before one that cannot be a key are added. */
-        PyErr_Fetch(&type, &value, &trace);
-        bool locked = work->changed != NULL && filter_lock(work->changed);
-        if (type == NULL || work->answers == NULL)
-            status = work_on(work, keys, places, count);
-        if (locked)
-            PyThread_release_lock(work->changed->lock);
-        work->read += read;
-        for (size_t i = 0; i < read; i++)
-            Py_DecRef(values[i]);
-        PyErr_Restore(type, value, trace);
-        if (type != NULL || settle(work, status) != 0)
-            return -1;
-    }
-    PyObject *more = work->answers != NULL ? value_at(work->source, work->read) : NULL;
-    if (more != NULL)
-        raise_size(work->name);
-    Py_DecRef(more);
-    return PyErr_Occurred() == NULL ? 0 : -1;
+    const bool is_list = Py_TYPE(work->source) == &PyList_Type;
+    int read;
+    do {
+        read = 0;
+        if (is_list && (work->changed == NULL || work->changed->updates == 0))
+            read = read_exact(work);
+        if (read == 0)
+            read = read_kept(work, is_list);
+    } while (read > 0);
+    return read;
 }
 
 /* --- Columns in memory --- */
@@ -313,9 +293,8 @@ static int read_rows(struct work *work, const struct column *column, size_t from
             places[count] = (unsigned char)read;
             count += found > 0;
         }
-        status = work_on(work, keys, places, count);
+        status = work_on(work, keys, places, count, read);
         from += read;
-        work->read += read;
     }
     if (status != SQLITE_BLOOM_OK || found >= 0)
         return status;
@@ -330,8 +309,6 @@ static int read_column(struct work *work, const struct column *column) {
     struct filter *changed = work->changed;
     for (size_t from = 0; from < column->length; from += WITHOUT_GIL) {
         const size_t to = column->length - from < WITHOUT_GIL ? column->length : from + WITHOUT_GIL;
-        if (work->answers != NULL && work->room - work->read < to - from)
-            return raise_size(work->name);
         if (changed != NULL)
             changed->updates++;
         PyThreadState *state = PyEval_SaveThread();

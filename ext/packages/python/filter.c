@@ -27,17 +27,6 @@ static PyObject *none(void) {
     return Py_None;
 }
 
-static PyObject *filter_made(PyTypeObject *type, struct sqlite_bloom_filter *filter) {
-    PyObject *(*allocate)(PyTypeObject *, Py_ssize_t);
-    *(void **)&allocate = PyType_GetSlot(type, Py_tp_alloc);
-    struct filter *self = (struct filter *)allocate(type, 0);
-    if (self == NULL)
-        sqlite_bloom_filter_close(filter);
-    else
-        self->filter = filter;
-    return (PyObject *)self;
-}
-
 static void filter_release(PyObject *object) {
     struct filter *self = (struct filter *)object;
     PyTypeObject *type = Py_TYPE(object);
@@ -63,74 +52,66 @@ static struct sqlite_bloom_filter *filter_of(PyObject *self) {
     return filter;
 }
 
-static int raise_made(struct filter *self) {
-    if (self->filter == NULL)
-        return 0;
-    PyErr_SetString(PyExc_ValueError, "sqlite_bloom.Filter: it was made before. Make another one");
-    return -1;
-}
-
-/* _new(n, p, options) */
-static PyObject *filter_new(PyObject *self, PyObject *arguments) {
-    long long n;
-    double p;
-    const char *options;
-    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    struct sqlite_bloom_filter **made = &((struct filter *)self)->filter;
-    if (raise_made((struct filter *)self) != 0 ||
-        !PyArg_ParseTuple(arguments, "Ldz", &n, &p, &options))
-        return NULL;
-    int status = sqlite_bloom_filter_new(made, (uint64_t)n, p, options, NULL, problem);
-    if (status == SQLITE_BLOOM_NO_MEMORY)
-        PyErr_Format(
-            PyExc_MemoryError,
-            "sqlite_bloom.Filter: there is no memory for capacity %lld. Pass a smaller one", n);
-    else if (status != SQLITE_BLOOM_OK)
-        raise_problem("sqlite_bloom.Filter", status, problem);
-    return status == SQLITE_BLOOM_OK ? none() : NULL;
-}
-
-/* _from_list(text, p, options) */
-static PyObject *filter_from_list(PyObject *self, PyObject *arguments) {
-    const char *options;
-    PyObject *text;
-    double p;
-    struct sqlite_bloom_key key;
-    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    struct sqlite_bloom_filter **made = &((struct filter *)self)->filter;
-    if (raise_made((struct filter *)self) != 0 ||
-        !PyArg_ParseTuple(arguments, "Odz", &text, &p, &options))
-        return NULL;
-    if (!exact_key(text, &key)) {
-        PyUnicode_AsUTF8AndSize(text, NULL); /* raises */
+/* Fills a new object with what a function of the library has made. Returns None. */
+static PyObject *fill(PyObject *self, const char *name, int status,
+                      struct sqlite_bloom_filter *made, const char *problem) {
+    if (status != SQLITE_BLOOM_OK) {
+        raise_problem(name, status, problem);
         return NULL;
     }
-    int status =
-        sqlite_bloom_filter_from_list(made, key.value.bytes, key.length, p, options, NULL, problem);
-    if (status != SQLITE_BLOOM_OK)
-        raise_problem("sqlite_bloom.Filter.from_blocklist", status, problem);
-    return status == SQLITE_BLOOM_OK ? none() : NULL;
+    ((struct filter *)self)->filter = made;
+    return none();
+}
+
+static bool is_made(PyObject *self) {
+    if (((struct filter *)self)->filter != NULL)
+        PyErr_SetString(PyExc_ValueError,
+                        "sqlite_bloom.Filter: it was made before. Make another one");
+    return ((struct filter *)self)->filter != NULL;
+}
+
+/* _new(name, capacity or the text of a list, p, options) */
+static PyObject *filter_new(PyObject *self, PyObject *arguments) {
+    const char *name, *options;
+    PyObject *source;
+    double p;
+    int status;
+    struct sqlite_bloom_key key;
+    struct sqlite_bloom_filter *made;
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    if (is_made(self) || !PyArg_ParseTuple(arguments, "sOdz", &name, &source, &p, &options))
+        return NULL;
+    if (!exact_key(source, &key)) {
+        PyUnicode_AsUTF8AndSize(source, NULL); /* raises */
+        return NULL;
+    }
+    if (key.type == SQLITE_BLOOM_INTEGER)
+        status =
+            sqlite_bloom_filter_new(&made, (uint64_t)key.value.integer, p, options, NULL, problem);
+    else
+        status = sqlite_bloom_filter_from_list(&made, key.value.bytes, key.length, p, options, NULL,
+                                               problem);
+    return fill(self, name, status, made, problem);
 }
 
 /* _open(bytes): reads them in place. */
-static PyObject *filter_open(PyObject *object, PyObject *bytes) {
+static PyObject *filter_open(PyObject *self, PyObject *bytes) {
     const void *data;
     size_t length;
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    struct filter *self = (struct filter *)object;
-    PyObject *owner;
-    if (raise_made(self) != 0)
+    PyObject *owner, *result = NULL;
+    struct sqlite_bloom_filter *made;
+    if (is_made(self))
         return NULL;
     if (read_buffer(bytes, &owner, &data, &length) == 0) {
-        int status = sqlite_bloom_filter_open(&self->filter, data, length, NULL, problem);
-        if (status == SQLITE_BLOOM_OK) {
-            self->owner = owner;
-            return none();
-        }
-        raise_problem("sqlite_bloom.Filter", status, problem);
+        int status = sqlite_bloom_filter_open(&made, data, length, NULL, problem);
+        result = fill(self, "sqlite_bloom.Filter", status, made, problem);
     }
-    Py_DecRef(owner);
-    return NULL;
+    if (result != NULL)
+        ((struct filter *)self)->owner = owner;
+    else
+        Py_DecRef(owner);
+    return result;
 }
 
 void filter_take_lock(struct filter *self) {
@@ -148,9 +129,19 @@ bool filter_lock(struct filter *self) {
     return true;
 }
 
-/* Takes a filter instead of the bytes of the owner, which stay as long as they are in use. */
-static void filter_leave_owner(struct filter *self, struct sqlite_bloom_filter *own) {
+/* Before the first change: makes the bytes its own. Those of the owner stay as long as they are in
+ * use. */
+static int filter_own(struct filter *self, const char *name) {
+    struct sqlite_bloom_filter *own;
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
     PyObject *owner = self->owner;
+    if (self->filter != NULL && (owner == NULL || self->before != NULL))
+        return 0;
+    if (filter_of((PyObject *)self) == NULL)
+        return -1;
+    int status = sqlite_bloom_filter_copy(&own, self->filter, NULL, problem);
+    if (status != SQLITE_BLOOM_OK)
+        return raise_problem(name, status, problem);
     if (self->uses > 0) {
         self->before = self->filter;
     } else {
@@ -159,20 +150,6 @@ static void filter_leave_owner(struct filter *self, struct sqlite_bloom_filter *
         Py_DecRef(owner);
     }
     self->filter = own;
-}
-
-/* Before the first change: makes the bytes its own. */
-static int filter_own(struct filter *self, const char *name) {
-    struct sqlite_bloom_filter *own;
-    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    if (self->filter != NULL && (self->owner == NULL || self->before != NULL))
-        return 0;
-    if (filter_of((PyObject *)self) == NULL)
-        return -1;
-    int status = sqlite_bloom_filter_copy(&own, self->filter, NULL, problem);
-    if (status != SQLITE_BLOOM_OK)
-        return raise_problem(name, status, problem);
-    filter_leave_owner(self, own);
     return 0;
 }
 
@@ -226,22 +203,12 @@ static PyObject *filter_add(PyObject *object, PyObject *added) {
     return NULL;
 }
 
-static PyObject *filter_discard(PyObject *self, PyObject *key) {
-    return filter_change(self, key, "sqlite_bloom.Filter.discard", sqlite_bloom_filter_remove);
-}
-
-/* Of a layout that removes nothing, that is the error. */
-static PyObject *filter_remove(PyObject *self, PyObject *key) {
-    struct sqlite_bloom_description is;
-    const struct sqlite_bloom_filter *filter = filter_of(self);
-    if (filter == NULL)
-        return NULL;
-    sqlite_bloom_filter_describe(filter, &is);
-    int found = strcmp(is.layout, "counting") == 0 ? filter_contains(self, key) : 1;
-    if (found == 0)
-        PyErr_SetObject(PyExc_KeyError, key);
-    return found > 0
-               ? filter_change(self, key, "sqlite_bloom.Filter.remove", sqlite_bloom_filter_remove)
+/* _remove(key, name) */
+static PyObject *filter_remove(PyObject *self, PyObject *arguments) {
+    PyObject *key;
+    const char *name;
+    return PyArg_ParseTuple(arguments, "Os", &key, &name)
+               ? filter_change(self, key, name, sqlite_bloom_filter_remove)
                : NULL;
 }
 
@@ -299,59 +266,46 @@ static PyObject *filter_compare(PyObject *self, PyObject *other, int operation) 
     return PyBool_FromLong(equal == (operation == Py_EQ));
 }
 
-typedef int merge_function(struct sqlite_bloom_filter **, const struct sqlite_bloom_filter *const *,
-                           size_t, const struct sqlite_bloom_memory *, char *);
-
-/* The union, or the intersection, of two filters, or a copy of one. Returns Py_NotImplemented for
- * what is not a filter, because Python asks for set() | filter, too. */
-static PyObject *filter_merged(PyObject *self, PyObject *other, merge_function *merge,
-                               struct sqlite_bloom_filter **made) {
-    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    if (!is_filter(self) || !is_filter(other))
-        return Py_NotImplemented;
-    const struct sqlite_bloom_filter *filters[] = {filter_of(self), filter_of(other)};
-    if (filters[0] == NULL || filters[1] == NULL)
-        return NULL;
-    int status = merge != NULL ? merge(made, filters, 2, NULL, problem)
-                               : sqlite_bloom_filter_copy(made, filters[0], NULL, problem);
-    if (status != SQLITE_BLOOM_OK)
-        raise_problem("sqlite_bloom.Filter", status, problem);
-    return status == SQLITE_BLOOM_OK ? self : NULL;
-}
-
-static PyObject *filter_another(PyObject *self, PyObject *other, merge_function *merge) {
-    struct sqlite_bloom_filter *made;
-    PyObject *result = filter_merged(self, other, merge, &made);
-    if (result == self)
-        return filter_made(Py_TYPE(self), made);
-    Py_IncRef(result);
-    return result;
-}
-
-/* f |= g and f &= g. What is in use keeps its place, so it must keep its length, too. */
-static PyObject *filter_merge_in(PyObject *object, PyObject *other, merge_function *merge) {
+/* _merge(into, other, way): the union with another filter, the intersection or a copy, into a new
+ * object or into itself. What is in use there keeps its place, so it must keep its length, too. */
+static PyObject *filter_merge(PyObject *object, PyObject *arguments) {
     struct filter *self = (struct filter *)object;
+    PyObject *result, *other;
+    const char *way;
     struct sqlite_bloom_filter *made;
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
     size_t length, needed;
-    bool locked = filter_lock(self);
-    PyObject *result = filter_merged(object, other, merge, &made);
-    if (result == object) {
-        void *bytes = (void *)(uintptr_t)sqlite_bloom_filter_bytes(self->filter, &length);
+    if (!PyArg_ParseTuple(arguments, "OOs", &result, &other, &way))
+        return NULL;
+    if (!is_filter(result) || !is_filter(other)) {
+        Py_IncRef(Py_NotImplemented);
+        return Py_NotImplemented;
+    }
+    struct filter *into = (struct filter *)result;
+    if (filter_of(object) == NULL || filter_of(other) == NULL ||
+        (into == self ? filter_own(self, "sqlite_bloom.Filter") != 0 : is_made(result)))
+        return NULL;
+    bool locked = into == self && filter_lock(self);
+    const struct sqlite_bloom_filter *both[] = {self->filter, ((struct filter *)other)->filter};
+    int status = way[0] == '|'   ? sqlite_bloom_filter_union(&made, both, 2, NULL, problem)
+                 : way[0] == '&' ? sqlite_bloom_filter_intersect(&made, both, 2, NULL, problem)
+                                 : sqlite_bloom_filter_copy(&made, both[0], NULL, problem);
+    if (status != SQLITE_BLOOM_OK) {
+        raise_problem("sqlite_bloom.Filter", status, problem);
+        result = NULL;
+    } else if (into->uses == 0) {
+        sqlite_bloom_filter_close(into->filter);
+        into->filter = made;
+    } else {
+        void *bytes = (void *)(uintptr_t)sqlite_bloom_filter_bytes(into->filter, &length);
         const void *merged = sqlite_bloom_filter_bytes(made, &needed);
-        if (self->owner != NULL && self->before == NULL) {
-            filter_leave_owner(self, made);
-        } else if (self->uses == 0) {
-            sqlite_bloom_filter_close(self->filter);
-            self->filter = made;
-        } else {
-            if (length == needed)
-                memcpy(bytes, merged, length);
-            else
-                PyErr_SetString(PyExc_BufferError, "sqlite_bloom.Filter: its bytes are in use and"
-                                                   " cannot change their length. Write f = f | g");
-            result = length == needed ? object : NULL;
-            sqlite_bloom_filter_close(made);
-        }
+        if (length == needed)
+            memcpy(bytes, merged, length);
+        else
+            PyErr_SetString(PyExc_BufferError, "sqlite_bloom.Filter: its bytes are in use and"
+                                               " cannot change their length. Write f = f | g");
+        result = length == needed ? result : NULL;
+        sqlite_bloom_filter_close(made);
     }
     if (locked)
         PyThread_release_lock(self->lock);
@@ -359,36 +313,19 @@ static PyObject *filter_merge_in(PyObject *object, PyObject *other, merge_functi
     return result;
 }
 
-static PyObject *filter_union(PyObject *self, PyObject *other) {
-    return filter_another(self, other, sqlite_bloom_filter_union);
-}
-
-static PyObject *filter_intersection(PyObject *self, PyObject *other) {
-    return filter_another(self, other, sqlite_bloom_filter_intersect);
-}
-
-static PyObject *filter_unite(PyObject *self, PyObject *other) {
-    return filter_merge_in(self, other, sqlite_bloom_filter_union);
-}
-
-static PyObject *filter_intersect(PyObject *self, PyObject *other) {
-    return filter_merge_in(self, other, sqlite_bloom_filter_intersect);
-}
-
-static PyObject *filter_copy(PyObject *self, PyObject *nothing) {
-    (void)nothing;
-    return filter_another(self, self, NULL);
-}
-
-/* _describe(): layout, key rule, whether salted, capacity, fpr */
-static PyObject *filter_describe(PyObject *self, PyObject *nothing) {
+/* _describe(): layout, key rule, whether salted, capacity, fpr, how many bytes it owns */
+static PyObject *filter_describe(PyObject *object, PyObject *nothing) {
     struct sqlite_bloom_description is;
+    size_t length;
+    const struct filter *self = (const struct filter *)object;
     (void)nothing;
-    if (filter_of(self) == NULL)
+    if (filter_of(object) == NULL)
         return NULL;
-    sqlite_bloom_filter_describe(((struct filter *)self)->filter, &is);
-    return Py_BuildValue("ssiKd", is.layout, is.key_rule, is.salted,
-                         (unsigned long long)is.capacity, is.fpr);
+    sqlite_bloom_filter_describe(self->filter, &is);
+    sqlite_bloom_filter_bytes(self->filter, &length);
+    return Py_BuildValue("ssiKdn", is.layout, is.key_rule, is.salted,
+                         (unsigned long long)is.capacity, is.fpr,
+                         self->owner == NULL || self->before != NULL ? (Py_ssize_t)length : 0);
 }
 
 /* _estimate(): the number of keys, and the rate of now */
@@ -417,21 +354,14 @@ static PyObject *filter_count(PyObject *self, PyObject *object) {
     return NULL;
 }
 
-static PyObject *filter_size(PyObject *object, PyObject *nothing) {
-    size_t length = 0;
-    const struct filter *self = (const struct filter *)object;
-    (void)nothing;
-    if (self->filter != NULL && self->owner == NULL)
-        sqlite_bloom_filter_bytes(self->filter, &length);
-    return Py_BuildValue("n", (Py_ssize_t)(sizeof *self + length));
-}
+/* The first arguments of what reads a column. */
+#define SOURCE_OF(work) &(work).source, &(work).kind, &(work).mask, &(work).name
 
 /* _update(source, kind, mask, name, progress): the number of keys */
 static PyObject *filter_update(PyObject *object, PyObject *arguments) {
     struct filter *self = (struct filter *)object;
     struct work work = {.changed = self};
-    if (!PyArg_ParseTuple(arguments, "OzOsO", &work.source, &work.kind, &work.mask, &work.name,
-                          &work.progress) ||
+    if (!PyArg_ParseTuple(arguments, "OzOsO", SOURCE_OF(work), &work.progress) ||
         filter_own(self, work.name) != 0)
         return NULL;
     if ((self->lock == NULL && (self->lock = PyThread_allocate_lock()) == NULL) ||
@@ -444,29 +374,30 @@ static PyObject *filter_update(PyObject *object, PyObject *arguments) {
     return result == 0 ? Py_BuildValue("K", (unsigned long long)work.done) : NULL;
 }
 
-/* _build(source, kind, mask, name, progress, p, options): None if there is no key */
-static PyObject *filter_build(PyObject *type, PyObject *arguments) {
+/* _build(source, kind, mask, name, progress, p, options): the number of keys. Without one, nothing
+ * is made. */
+static PyObject *filter_build(PyObject *self, PyObject *arguments) {
     struct work work = {.changed = NULL};
-    PyObject *made = NULL;
+    PyObject *result = NULL;
     const char *options;
-    struct sqlite_bloom_filter *filter;
+    struct sqlite_bloom_filter *made = NULL;
     double p;
-    if (!PyArg_ParseTuple(arguments, "OzOsOdz", &work.source, &work.kind, &work.mask, &work.name,
-                          &work.progress, &p, &options))
+    if (is_made(self) ||
+        !PyArg_ParseTuple(arguments, "OzOsOdz", SOURCE_OF(work), &work.progress, &p, &options))
         return NULL;
     int status = sqlite_bloom_builder_open(&work.builder, p, options, NULL, work.problem);
-    if (status == SQLITE_BLOOM_OK && read_source(&work) == 0) {
+    if (status != SQLITE_BLOOM_OK || read_source(&work) == 0) {
         PyThreadState *state = PyEval_SaveThread();
         if (work.done > 0)
-            status = sqlite_bloom_builder_finish(work.builder, &filter, work.problem);
+            status = sqlite_bloom_builder_finish(work.builder, &made, work.problem);
         PyEval_RestoreThread(state);
-        if (status == SQLITE_BLOOM_OK)
-            made = work.done == 0 ? none() : filter_made((PyTypeObject *)type, filter);
+        result = fill(self, work.name, status, made, work.problem);
     }
-    if (status != SQLITE_BLOOM_OK)
-        raise_problem(work.name, status, work.problem);
     sqlite_bloom_builder_close(work.builder);
-    return made;
+    if (result == NULL)
+        return NULL;
+    Py_DecRef(result);
+    return Py_BuildValue("K", (unsigned long long)work.done);
 }
 
 /* _check(source, kind, mask, name, length): a byte for each value: 0, 1 or MISSING */
@@ -474,8 +405,8 @@ static PyObject *filter_check(PyObject *object, PyObject *arguments) {
     struct filter *self = (struct filter *)object;
     struct work work = {.filter = self->filter, .progress = Py_None};
     Py_ssize_t length;
-    if (filter_of(object) == NULL || !PyArg_ParseTuple(arguments, "OzOsn", &work.source, &work.kind,
-                                                       &work.mask, &work.name, &length))
+    if (filter_of(object) == NULL ||
+        !PyArg_ParseTuple(arguments, "OzOsn", SOURCE_OF(work), &length))
         return NULL;
     PyObject *answers = PyBytes_FromStringAndSize(NULL, length);
     if (answers == NULL)
@@ -492,36 +423,14 @@ static PyObject *filter_check(PyObject *object, PyObject *arguments) {
     return NULL;
 }
 
-/* answers(bytes of _check): a list of True, False and None */
-static PyObject *list_of_answers(PyObject *module, PyObject *answers) {
-    PyObject *values[] = {PyBool_FromLong(0), PyBool_FromLong(1), Py_None};
-    const Py_ssize_t length = PyBytes_Size(answers);
-    PyObject *list = length < 0 ? NULL : PyList_New(length);
-    (void)module;
-    for (Py_ssize_t i = 0; list != NULL && i < length; i++) {
-        PyObject *value = values[(unsigned char)PyBytes_AsString(answers)[i] % 3];
-        Py_IncRef(value);
-        PyList_SetItem(list, i, value);
-    }
-    Py_DecRef(values[0]);
-    Py_DecRef(values[1]);
-    return list;
-}
-
 static PyMethodDef methods[] = {
     {"add", filter_add, METH_O,
      "add(key): adds a key: a str, bytes, int or float. None and NaN are not keys."},
-    {"discard", filter_discard, METH_O,
-     "discard(key): removes a key once, if it is in a filter of layout counting."},
-    {"remove", filter_remove, METH_O,
-     "remove(key): removes a key once from a filter of layout counting. Raises KeyError if it is"
-     " certainly not in."},
-    {"copy", filter_copy, METH_NOARGS, "copy(): a filter of its own with the same keys."},
-    {"__sizeof__", filter_size, METH_NOARGS, ""},
+    {"_remove", filter_remove, METH_VARARGS, ""},
+    {"_merge", filter_merge, METH_VARARGS, ""},
     {"_new", filter_new, METH_VARARGS, ""},
-    {"_from_list", filter_from_list, METH_VARARGS, ""},
     {"_open", filter_open, METH_O, ""},
-    {"_build", filter_build, METH_VARARGS | METH_CLASS, ""},
+    {"_build", filter_build, METH_VARARGS, ""},
     {"_update", filter_update, METH_VARARGS, ""},
     {"_check", filter_check, METH_VARARGS, ""},
     {"_describe", filter_describe, METH_NOARGS, ""},
@@ -533,10 +442,6 @@ static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)(uintptr_t)filter_release}
                               {Py_tp_methods, methods},
                               {Py_tp_richcompare, (void *)(uintptr_t)filter_compare},
                               {Py_sq_contains, (void *)(uintptr_t)filter_contains},
-                              {Py_nb_or, (void *)(uintptr_t)filter_union},
-                              {Py_nb_and, (void *)(uintptr_t)filter_intersection},
-                              {Py_nb_inplace_or, (void *)(uintptr_t)filter_unite},
-                              {Py_nb_inplace_and, (void *)(uintptr_t)filter_intersect},
                               {Py_bf_getbuffer, (void *)(uintptr_t)filter_get_buffer},
                               {Py_bf_releasebuffer, (void *)(uintptr_t)filter_release_buffer},
                               {0, NULL}};
@@ -551,9 +456,8 @@ static int fill_module(PyObject *module) {
     return result;
 }
 
-static PyMethodDef functions[] = {{"answers", list_of_answers, METH_O, ""}, {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, (void *)(uintptr_t)fill_module}, {0, NULL}};
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_filter", "",   0,   functions,
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_filter", "",   0,   NULL,
                                  module_slots,          NULL,      NULL, NULL};
 
 PyMODINIT_FUNC PyInit__filter(void) {

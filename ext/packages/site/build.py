@@ -4,7 +4,7 @@
 The files are copied to where they are in the project, so their links stay as they are. What they
 link to that no browser shows, for example a recipe in SQL, becomes a page of its own. A folder does
 not, so a link to one becomes its text. The search knows the pages of mkdocs.yml and the recipes,
-but no sources. The page to try it gets the tabs of the site, its colours, and a way to its search.
+but no sources. The page to try it is in a frame of a page of the site.
 """
 
 import os
@@ -26,6 +26,16 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 TO_TRY = re.compile(r"\]\([\w/]*README\.md#the-page-to-try-it\)")
 SHOWN = (".md", ".svg", ".png")
 LANGUAGES = {".sh": "sh", ".sql": "sql", ".py": "python", ".c": "c", ".h": "c", ".ini": "ini"}
+# The site's page with the page to try it, whose heading it has.
+TO_TRY_IT = """---
+hide: [navigation, toc]
+search:
+  exclude: true
+---
+
+<h1 hidden>Try it</h1>
+<iframe id="try" title="The page to try it"></iframe>
+"""
 # What counts how much in the search, beside a page for all users.
 ASKED_BOOST, RARE_BOOST, INSIDE_BOOST = 2, 0.3, 0.02
 
@@ -59,7 +69,7 @@ def recipe_page(name, have, want):
     first, rest, code = sql_recipes.parts(name)
     here = ""
     if PAGE.exists() and sql_recipes.needs_no_program(code):
-        here = f", or [run it in your browser](../try.html#recipe={name})"
+        here = f', or <a href="../try.html#recipe={name}">run it in your browser</a>'
     read = "".join(f"## {each.name} in sql/data {{ data-search-exclude }}\n\n{block(each)}\n"
                    for each in sql_recipes.read_by(code))
     return (f"# {sql_recipes.title(name)}\n\n{first} {rest}\n\n"
@@ -113,23 +123,6 @@ def with_recipes(configuration):
     return configuration.replace(explained, explained + entries)
 
 
-def write_page_to_try():
-    """With the tabs of the site, and in the colours that its reader has chosen."""
-    start = (OUTPUT / "html/index.html").read_text(encoding="utf-8")
-    tabs = re.findall(r'<a href="([^"]+)" class="md-tabs__link">\s*(.*?)\s*</a>', start, re.DOTALL)
-    links = "".join(
-        f'<a href="{target}"{" aria-current=page" * (target == "try.html")}>{words}</a>'
-        for target, words in tabs)
-    text, script = (path.read_text(encoding="utf-8") for path in (PAGE, HERE / "try.js"))
-    for place, filled in (('<nav id="site" hidden></nav>',
-                           f'<nav id="site" aria-label="Site">{links}</nav>'),
-                          ('<a id="home">', '<a id="home" href="index.html">'),
-                          ("</head>", f"<script>{script}</script>\n</head>")):
-        assert text.count(place) == 1, place
-        text = text.replace(place, filled)
-    (OUTPUT / "html/try.html").write_text(text, encoding="utf-8")
-
-
 def main():
     shutil.rmtree(OUTPUT, ignore_errors=True)
     configuration = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
@@ -145,17 +138,16 @@ def main():
     write("logo.svg", re.sub("<style>.*</style>", "<style>rect{fill:#fff}</style>",
                              (HERE / "favicon.svg").read_text(encoding="utf-8")))
     if PAGE.exists():
-        write("try.html", "")  # until the tabs are there
+        write("try.md", TO_TRY_IT)
+        shutil.copy(PAGE, SOURCE / "page.html")
         for name in ("README.md", "ext/packages/README.md"):
-            there = os.path.relpath(SOURCE / "try.html", (SOURCE / name).parent)
+            there = os.path.relpath(SOURCE / "try.md", (SOURCE / name).parent)
             write(name, TO_TRY.sub(f"]({there})", (SOURCE / name).read_text(encoding="utf-8")))
-        everything = everything.replace("\nnav:\n", "\nnav:\n  - Try it: try.html\n")
+        everything = everything.replace("\nnav:\n", "\nnav:\n  - Try it: try.md\n")
     (OUTPUT / "mkdocs.yml").write_text(everything, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict",
                     "--config-file", OUTPUT / "mkdocs.yml"], check=True,
                    env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
-    if PAGE.exists():
-        write_page_to_try()
     print(f"  site {len(list((OUTPUT / 'html').rglob('*.html')))} pages")
 
 

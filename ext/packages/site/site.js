@@ -4,3 +4,15 @@ addEventListener("load", () => {
   for (const scrolled of document.querySelectorAll(".md-typeset__scrollwrap"))
     scrolled.tabIndex = 0;
 });
+
+// The page to try it, in the colours that the reader chose here. What follows # is for it, too.
+const frame = document.querySelector("#try");
+if (frame !== null) {
+  const show = () => {
+    const { colorScheme } = getComputedStyle(document.body);
+    frame.contentDocument.documentElement.style.colorScheme = colorScheme;
+  };
+  frame.src = `page.html${location.hash}`;
+  frame.addEventListener("load", show);
+  new MutationObserver(show).observe(document.body, { attributes: true });
+}

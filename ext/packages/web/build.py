@@ -5,7 +5,7 @@ build/packages/web/module holds SQLite with bloom as an ES module; build/package
 the page with all that it needs in one file, so that it opens from a disk as from a server.
 
 Needs emscripten (Debian's emcc), SQLite's amalgamation (sqlite_source.py), and npm for the style
-sheet of others on which the page's own is built.
+sheet and the renderer of others on which the page is built.
 """
 
 import base64
@@ -34,7 +34,8 @@ FILES = """sqlite-bloom.mjs sqlite-bloom.d.mts sqlite-bloom-common.mjs sqlite-bl
 EMSCRIPTEN_CACHE = pathlib.Path("/usr/share/emscripten/cache")
 
 # SQLite is three quarters of the module: made for size it takes a quarter less to download.
-OPTIMIZE = {"sqlite3.c": "-Os"}
+# Of the shell the linker takes little, and optimizes that.
+OPTIMIZE = {"sqlite3.c": "-Os", "shell_functions.c": "-O0"}
 COMPILE = """-w -std=gnu11 -ffp-contract=off -DSQLITE_CORE -DSQLITE_OMIT_LOAD_EXTENSION
     -DSQLITE_THREADSAFE=0 -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_DQS=0
     -DSQLITE_TEMP_STORE=3""".split()
@@ -105,19 +106,15 @@ def packed(data):
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
 
 
-# A small style sheet for plain HTML. The page has its licence.
-STYLE_SHEET = "simpledotcss@2.3.7"
-
-
-def style():
-    """The style sheet of others, and then what the page adds to it."""
-    folder = WORK / STYLE_SHEET
-    package = folder / "node_modules" / STYLE_SHEET.split("@")[0]
+def theirs(name, file):
+    """A file of a package of npm, below its licence, which the page has."""
+    folder = WORK / name
+    package = folder / "node_modules" / name.split("@")[0]
     if not package.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["npm", "install", "--silent", "--prefix", folder, STYLE_SHEET], check=True)
-    licence, theirs = ((package / name).read_text() for name in ("LICENSE", "simple.min.css"))
-    return f"/* {STYLE_SHEET}\n{licence}*/\n{theirs}\n{(SOURCES / 'page/style.css').read_text()}"
+        subprocess.run(["npm", "install", "--silent", "--prefix", folder, name], check=True)
+    licence, text = ((package / each).read_text() for each in ("LICENSE", file))
+    return f"/* {name}\n{licence}*/\n{text}\n"
 
 
 def script(text):
@@ -140,6 +137,10 @@ def joined(*texts):
     return re.sub(r"^export ", "", text, flags=re.M)
 
 
+def source(name):
+    return (SOURCES / "page" / name).read_text()
+
+
 def page():
     recipes = [{"name": name, "group": group, "title": sql_recipes.parts(name)[0], "sql": sql}
                for group, rows in sql_recipes.groups().items() for name in rows
@@ -148,19 +149,20 @@ def page():
             for path in sorted((release.TOP / "sql/data").glob("*.*")) if path.suffix in READ}
     module = {path.name: path.read_text() for path in MODULE.glob("*.mjs")}
     common = module["sqlite-bloom-common.mjs"]
+    van = theirs("vanjs-core@1.6.1", "src/van.js").replace("export default", "return")
     parts = {
-        "STYLE": style(),
+        # Small ones: for plain HTML, and to make elements.
+        "STYLE": theirs("simpledotcss@2.3.7", "simple.min.css") + source("style.css"),
         "RECIPES": script(json.dumps(recipes)),
         "FILES": script(json.dumps(data)),
         "WASM": packed((MODULE / "sqlite-bloom.wasm").read_bytes()),
         "WORKER": script(joined(module["engine.mjs"], "const createEngine = Module;", common,
                                 module["sqlite-bloom.mjs"], module["sqlite-bloom-worker.mjs"])),
-        "SCRIPT": script(joined(common, module["sqlite-bloom-client.mjs"],
-                                *((SOURCES / "page" / name).read_text() for name in PAGE_SCRIPTS))),
+        "SCRIPT": script(joined(f"const van = (() => {{\n{van}}})();", common,
+                                module["sqlite-bloom-client.mjs"], *map(source, PAGE_SCRIPTS))),
         "RELEASE": release.RELEASE,
     }
-    text = (SOURCES / "page/index.html").read_text()
-    return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], text)
+    return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], source("index.html"))
 
 
 def main():

@@ -14,18 +14,8 @@ import shutil
 import sys
 import tempfile
 
+from ._filters import Filter
 from ._tables import add_all
-
-try:
-    from ._filters import Filter
-except NotImplementedError as _error:
-    _REASON = str(_error)
-
-    class Filter:
-        def __new__(*_, **__):
-            raise NotImplementedError(_REASON)
-
-        build = __new__
 
 __version__ = "1.1.0"
 __all__ = ["Filter", "add_all", "load", "loadable_path"]
@@ -63,73 +53,49 @@ def load(connection):
     connection raises when the library cannot be loaded, TypeError when this is no connection to
     SQLite, and NotImplementedError when its SQLite was built without extension loading.
     """
-    # apsw up to 3.41 writes them in one word.
-    enable = getattr(connection, "enable_load_extension", None) or getattr(
-        connection, "enableloadextension", None
-    )
-    load_extension = getattr(connection, "load_extension", None) or getattr(
-        connection, "loadextension", None
-    )
-    if enable is not None and load_extension is not None:
-        if inspect.iscoroutinefunction(enable):
-            return _load_awaiting(enable, load_extension)
-        enable(True)
-        try:
-            for attempt in _attempts():
-                with attempt:
-                    load_extension(attempt.path)
-        finally:
-            enable(False)
-        return None
+    for names in (("enable_load_extension", "load_extension"),
+                  ("enableloadextension", "loadextension")):  # of apsw up to 3.41
+        if all(hasattr(connection, name) for name in names):
+            enable, load_extension = (getattr(connection, name) for name in names)
+            loading = _loading(enable, load_extension)
+            if inspect.iscoroutinefunction(enable):
+                return loading
+            try:
+                loading.send(None)  # it waits for nothing, so this is all of it
+            except StopIteration:
+                return None
     return _load_wrapped(connection)
 
 
-async def _load_awaiting(enable, load_extension):
-    await enable(True)
-    try:
-        for attempt in _attempts():
-            with attempt:
-                await load_extension(attempt.path)
-    finally:
-        await enable(False)
-
-
-class _Attempt:
-    """A load from one path. It may be refused because the file there serves another SQLite library,
-    unless it is the last attempt.
-    """
-
-    def __init__(self, path, last=False):
-        self.path = path
-        self.last = last
-        self.refused = False
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        self.refused = "serves another SQLite library" in str(error)
-        return self.refused and not self.last
-
-
-def _attempts():
+async def _loading(enable, load_extension):
     """Loads from the file of the package, then from the copies that there are, then from a new one,
-    until one is not refused. Other threads learn of the new copy when it has been loaded.
+    until one is not refused because it serves another SQLite library. Other threads learn of the
+    new copy when it has been loaded.
     """
+
+    async def call(function, argument):
+        result = function(argument)
+        return await result if inspect.isawaitable(result) else result
+
     if not os.path.exists(loadable_path()):
         raise FileNotFoundError(
             f"sqlite_bloom.load: there is no file {loadable_path()}. Copy it there after make, or"
             " install a wheel"
         )
-    for folder in [os.path.dirname(loadable_path()), *_copies]:
-        attempt = _Attempt(os.path.join(folder, _LIBRARY))
-        yield attempt
-        if not attempt.refused:
-            return
-    folder = tempfile.mkdtemp(prefix="sqlite-bloom-")
-    atexit.register(_remove, folder, os.getpid())
-    yield _Attempt(shutil.copy(loadable_path(), folder), last=True)
-    _copies.append(folder)
+    await call(enable, True)
+    try:
+        for folder in [os.path.dirname(loadable_path()), *_copies]:
+            try:
+                return await call(load_extension, os.path.join(folder, _LIBRARY))
+            except Exception as error:
+                if "serves another SQLite library" not in str(error):
+                    raise
+        folder = tempfile.mkdtemp(prefix="sqlite-bloom-")
+        atexit.register(_remove, folder, os.getpid())
+        await call(load_extension, shutil.copy(loadable_path(), folder))
+        _copies.append(folder)
+    finally:
+        await call(enable, False)
 
 
 def _remove(folder, process):

@@ -14,12 +14,17 @@ try:
     if (sys.implementation.name != "cpython" or sys.version_info < (3, 10)
             or "free-threading" in sys.version):
         raise ImportError(f"this is {sys.implementation.name} {sys.version.partition('(')[0]}")
-    from . import _filter
-except ImportError as error:
-    raise NotImplementedError(
-        "sqlite_bloom.Filter needs a wheel and CPython 3.10 or later with a GIL,"
-        f" but {str(error).strip()}. Make and check filters in SQL here: load and add_all work"
-    ) from error
+    from ._filter import Filter as _Filter
+except ImportError as _error:
+    _REASON = str(_error).strip()
+
+    class _Filter:
+        __slots__ = ()
+
+        def __new__(cls, *_, **__):
+            raise NotImplementedError(
+                "sqlite_bloom.Filter needs a wheel and CPython 3.10 or later with a GIL, but"
+                f" {_REASON}. Make and check filters in SQL here: load and add_all work")
 
 # By the letter of a buffer's type: our letters, by the bytes of a number.
 _LETTERS = {**dict.fromkeys("bhilqn", " cs i   l"), **dict.fromkeys("BHILQN", " CS I   L"),
@@ -74,7 +79,7 @@ def _read_in_place(column):
 def _read(work, column, name, *more, what="keys"):
     """Calls a method of C with a column."""
     column = _columns.checked(column, name, what)
-    if type(column) in (list, tuple):
+    if type(column) is list:
         return work(column, None, None, name, *more)
     source = _read_in_place(column)
     if source is not None:
@@ -99,7 +104,9 @@ def _answered(column, codes):
         if isinstance(column, pandas.Series):
             return pandas.Series(found, index=column.index, name=column.name)
         return found
-    answers = _filter.answers(codes)
+    answers, place = memoryview(codes).cast("?").tolist(), codes.find(2)
+    while place >= 0:
+        answers[place], place = None, codes.find(2, place + 1)
     if library == "polars":
         return type(column)(column.name, answers, sys.modules["polars"].Boolean)
     if library == "pyarrow":
@@ -124,22 +131,26 @@ _ELSEWHERE = {
 }
 
 
-def _parameters(name, arguments, unknown, fpr, options):
+def _parameters(name, arguments, fpr, options):
     """The rate and the options, in the words of SQL."""
-    for word in unknown:
-        advice = f"Write {_CALLED[word]}" if word in _CALLED else f"The arguments are {arguments}"
+    layout, key, salt = (options.pop(option, None) for option in ("layout", "key", "salt"))
+    for word in options:
+        advice = f"Write {_CALLED[word]}" if word in _CALLED else (
+            f"The arguments are {arguments}layout, key and salt")
         raise TypeError(f"{name}: there is no argument {word}. {advice}")
-    if isinstance(options["salt"], (bytes, bytearray)):
-        options["salt"] = options["salt"].hex()
-    for option, value in options.items():
-        if not isinstance(value, (str, type(None))):
+    if isinstance(salt, (bytes, bytearray)):
+        salt = salt.hex()
+    given = [(option, value) for option, value in (
+        ("layout", layout), ("key", key), ("salt", salt)) if value is not None]
+    for option, value in given:
+        if not isinstance(value, str):
             raise TypeError(f"{name}: {option} is {value!r:.60}. Pass text")
     if fpr is not None and not isinstance(fpr, (int, float)):
         raise TypeError(f"{name}: fpr is {fpr!r:.60}. Pass a number, for example 0.01")
     if fpr is None:
-        fpr = 0 if options["layout"] == "bitmap" else 0.0001 if options["key"] else 0.01
-    return fpr, ", ".join(f"{option}='{value}'" for option, value in options.items()
-                          if value is not None) or None
+        fpr = 0 if layout == "bitmap" else 0.0001 if key else 0.01
+    return fpr, ", ".join(option + "='" + value.replace("'", "''") + "'"
+                          for option, value in given) or None
 
 
 def _is_buffer(value):
@@ -150,7 +161,7 @@ def _is_buffer(value):
     return True
 
 
-class Filter(_filter.Filter):
+class Filter(_Filter):
     """A filter in memory, with the bytes that it has in SQL.
 
     Filter(capacity, fpr=None, *, layout=None, key=None, salt=None): an empty one for a number of
@@ -171,31 +182,30 @@ class Filter(_filter.Filter):
     __slots__ = ("__weakref__",)
     __module__ = "sqlite_bloom"
 
-    def __init__(self, capacity=None, fpr=None, *, layout=None, key=None, salt=None, **unknown):
+    def __init__(self, capacity=None, fpr=None, **options):
         name = "sqlite_bloom.Filter"
-        options = {"layout": layout, "key": key, "salt": salt}
-        parameters = _parameters(
-            name, "capacity, fpr, layout, key and salt", unknown, fpr, options)
+        if _is_buffer(capacity):
+            if fpr is not None or any(value is not None for value in options.values()):
+                raise TypeError(f"{name}: the filter that is opened has its own fpr, layout, key"
+                                " and salt. Leave them out")
+            self._open(capacity)
+            return
+        parameters = _parameters(name, "capacity, fpr, ", fpr, options)
         try:
             n = operator.index(capacity)
         except TypeError:
-            n = None
-        if n is not None:
-            if not 0 <= n <= 2**40:
-                raise ValueError(f"{name}: capacity is {n}. Pass a whole number from 0 to {2**40}")
-            self._new(n, *parameters)
-            return
-        if not _is_buffer(capacity):
             raise TypeError(f"{name}: capacity is {capacity!r:.60}. Pass a whole number, or the"
-                            " bytes of a filter, as in Filter(open(path, 'rb').read())")
-        if (fpr, layout, key, salt) != (None,) * 4:
-            raise TypeError(f"{name}: the filter that is opened has its own fpr, layout, key and"
-                            " salt. Leave them out")
-        self._open(capacity)
+                            " bytes of a filter, as in Filter(open(path, 'rb').read())") from None
+        if not 0 <= n <= 2**40:
+            raise ValueError(f"{name}: capacity is {n}. Pass a whole number from 0 to {2**40}")
+        try:
+            self._new(name, n, *parameters)
+        except MemoryError:
+            raise MemoryError(f"{name}: there is no memory for capacity {n}. Pass a smaller one"
+                              ) from None
 
     @classmethod
-    def build(cls, keys, capacity=None, fpr=None, *, layout=None, key=None, salt=None,
-              progress=None, **unknown):
+    def build(cls, keys, capacity=None, fpr=None, *, progress=None, **options):
         """A filter of all keys, as bloom_agg makes it.
 
         keys: any iterable of keys, the lines of an open text file without their ends, an array of
@@ -211,39 +221,36 @@ class Filter(_filter.Filter):
         is meant).
         """
         name = "sqlite_bloom.Filter.build"
-        options = {"layout": layout, "key": key, "salt": salt}
-        parameters = _parameters(name, "keys, capacity, fpr, layout, key, salt and progress",
-                                 unknown, fpr, options)
+        made, parameters = _Filter.__new__(cls), _parameters(
+            name, "keys, capacity, fpr, progress, ", fpr, {**options})
         if capacity is None:
-            made = _read(cls._build, keys, name, progress, *parameters)
+            count = _read(made._build, keys, name, progress, *parameters)
         else:
-            made = cls.__new__(cls)
-            Filter.__init__(made, capacity, fpr, layout=layout, key=key, salt=salt)
-            made = made if _read(made._update, keys, name, progress) else None
-        if made is None:
+            Filter.__init__(made, capacity, fpr, **options)
+            count = _read(made._update, keys, name, progress)
+        if count == 0:
             raise ValueError(
                 f"{name}: there is no key, and an empty filter lets everything pass. Look where the"
                 " keys come from, or make an empty filter with sqlite_bloom.Filter(capacity)")
         return made
 
     @classmethod
-    def from_blocklist(cls, text, fpr=None, *, layout=None, key=None, salt=None, **unknown):
+    def from_blocklist(cls, text, fpr=None, **options):
         """A filter of the entries of a published block list, as bloom_list_agg makes it.
 
         text: a str, bytes or an open file. The key rule is 'url_nocase', or 'host' if no entry has
         a path. Raises ValueError if there is no entry.
         """
         name = "sqlite_bloom.Filter.from_blocklist"
-        _, options = _parameters(name, "text, fpr, layout, key and salt", unknown, fpr,
-                                 {"layout": layout, "key": key, "salt": salt})
+        _, options = _parameters(name, "text, fpr, ", fpr, options)
         text = text.read() if hasattr(text, "read") else text
         if type(text) not in (str, bytes):
             raise TypeError(f"{name}: text is {text!r:.60}. Pass the text of the list, or the open"
                             " file")
         if fpr == 0:
             raise ValueError(f"{name}: fpr is 0. Pass a number between 0 and 1")
-        made = cls.__new__(cls)
-        made._from_list(text, fpr or 0.0, options)
+        made = _Filter.__new__(cls)
+        made._new(name, text, fpr or 0.0, options)
         return made
 
     def update(self, *columns, progress=None):
@@ -252,6 +259,34 @@ class Filter(_filter.Filter):
         """
         for keys in columns:
             _read(self._update, keys, "sqlite_bloom.Filter.update", progress)
+
+    def discard(self, key):
+        """Removes a key once, if it is in a filter of layout counting."""
+        self._remove(key, "sqlite_bloom.Filter.discard")
+
+    def remove(self, key):
+        """Removes a key once from a filter of layout counting. Raises KeyError if it is certainly
+        not in.
+        """
+        if self.layout == "counting" and not _Filter.__contains__(self, key):
+            raise KeyError(key)
+        self._remove(key, "sqlite_bloom.Filter.remove")
+
+    def copy(self):
+        """A filter of its own with the same keys."""
+        return self._merge(_Filter.__new__(type(self)), self, "")
+
+    def __or__(self, other):
+        return self._merge(_Filter.__new__(type(self)), other, "|")
+
+    def __and__(self, other):
+        return self._merge(_Filter.__new__(type(self)), other, "&")
+
+    def __ior__(self, other):
+        return self._merge(self, other, "|")
+
+    def __iand__(self, other):
+        return self._merge(self, other, "&")
 
     def union(self, other):
         return self | other
@@ -318,8 +353,13 @@ class Filter(_filter.Filter):
         meant = f". Write {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
         raise AttributeError(f"sqlite_bloom.Filter: there is no attribute {name}{meant}")
 
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self._describe()[5]
+
     def __reduce__(self):
-        return copyreg.__newobj__, (type(self),), (bytes(self), getattr(self, "__dict__", {}))
+        names = [*getattr(self, "__dict__", ()), *copyreg._slotnames(type(self))]
+        kept = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return copyreg.__newobj__, (type(self),), (bytes(self), kept)
 
     def __setstate__(self, state):
         self._open(state[0])
@@ -327,7 +367,7 @@ class Filter(_filter.Filter):
             setattr(self, name, value)
 
     def __repr__(self):
-        layout, key, is_salted, capacity, fpr = self._describe()
+        layout, key, is_salted, capacity, fpr, _ = self._describe()
         return (f"<sqlite_bloom.{type(self).__qualname__} layout={layout}"
                 + f" key={key}" * (key is not None) + " salted" * is_salted
                 + f" capacity={capacity}" * (capacity > 0) + f" fpr={fpr:g}" * (fpr > 0)

@@ -2,22 +2,23 @@
 // work that takes a while is shown.
 
 const element = (id) => document.getElementById(id);
-const SVG = "http://www.w3.org/2000/svg";
+const [html, svg] = [van.tags, van.tags("http://www.w3.org/2000/svg")];
 const LONGEST_SHOWN = 2000; // letters of a value
 const LONG_TEXT = 100_000; // letters; more than that a text area takes seconds to show
 
-function make(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
+const button = (kind, words, onclick) =>
+  html.button({ type: "button", class: kind, onclick }, words);
 
-function draw(parent, name, attributes, text) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  parent.append(made);
-  return made;
+// Fills a table. A cell is what td takes, or a td itself; words are shown below it.
+function fillTable(table, names, rows, words) {
+  const headOf = (name) => (name === "" ? html.td() : html.th({ scope: "col" }, name));
+  const cellOf = (cell) => (cell instanceof HTMLTableCellElement ? cell : html.td(cell));
+  table.replaceChildren(
+    html.thead(html.tr(names.map(headOf))),
+    html.tbody(rows.map((cells) => html.tr(cells.map(cellOf)))),
+  );
+  if (words !== undefined) table.append(html.caption(words));
+  return table;
 }
 
 const grouped = (number) => Math.round(number).toLocaleString("en");
@@ -95,6 +96,15 @@ function holdLongTexts(area, onPaste = () => {}) {
 
 const linesOf = (text) => text.split(/\r?\n/).filter((line) => line.trim());
 
+// Ctrl and Enter in a field do what the button beside it does.
+function onCtrlEnter(area, run) {
+  area.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    run();
+  });
+}
+
 async function gunzip(packed) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -123,16 +133,13 @@ async function rowsOf(database, sql, parameters) {
 // than a blink is not shown. Stop gives its focus to next.
 function showWork(place, label, stop, next) {
   const start = performance.now();
-  const words = make("span", { textContent: label });
-  const bar = make("progress", { ariaLabel: label });
-  const elapsed = make("span", { className: "elapsed" });
-  const button = make("button", { type: "button", className: "quiet", textContent: "Stop" });
+  const [words, elapsed] = [html.span(label), html.span({ class: "elapsed" })];
+  const bar = html.progress({ "aria-label": label });
   const tick = () => (elapsed.textContent = seconds(performance.now() - start));
   const appear = setTimeout(() => (place.hidden = false), 150);
   const clock = setInterval(tick, 100);
-  button.addEventListener("click", stop);
   tick();
-  place.replaceChildren(words, bar, elapsed, button);
+  place.replaceChildren(words, bar, elapsed, button("quiet", "Stop", stop));
   return {
     say(text, part) {
       words.textContent = text;

@@ -55,7 +55,10 @@ async function loadList(source) {
   try {
     const next = { ...source, ...(await plainBytes(source)), database: await database };
     next.isFilter = startsWith(next.bytes, FILTER_MAGIC);
-    await next.database.run("CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL)");
+    await next.database.run(
+      "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);" +
+        "CREATE TABLE lines(line INTEGER, key TEXT, entry TEXT, note TEXT)",
+    );
     await (next.isFilter ? takeFilter(next) : readLines(next, work));
     await prepareFilter(next);
     list?.database.terminate();
@@ -109,7 +112,6 @@ async function readLines(next, work) {
   const { database, bytes } = next;
   let total = 1; // lines
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) total += 1;
-  await database.run("CREATE TABLE lines(line INTEGER, key TEXT, entry TEXT, note TEXT)");
   await database.run(
     next.rule === undefined
       ? "INSERT INTO lines SELECT line, text, NULL, NULL FROM bloom_lines(?)"
@@ -202,98 +204,55 @@ function showUnused({ count, keys, rows, reasons }) {
       `${keys === 1 ? "has" : "have"} an entry${KEYS_HINT}`
     : `${counted(count, "line")} left out: ` +
       reasons.map(([why, lines]) => `${why} (${grouped(lines)})`).join(", ");
-  showTable(
+  fillTable(
     element("unused-lines"),
     ["line", "as written", "why"],
-    rows.map(([line, entry, note]) => [String(line), entry, note.replace(/^no entry: /, "")]),
-  );
-  if (count > rows.length)
-    element("unused-lines").append(
-      make("caption", { textContent: `The first ${grouped(rows.length)} of them` }),
-    );
-}
-
-function showTable(table, names, rows) {
-  const head = names.map((name) => make("th", { scope: "col", textContent: name }));
-  table.replaceChildren(
-    make("thead", {}, make("tr", {}, ...head)),
-    make(
-      "tbody",
-      {},
-      ...rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell)))),
-    ),
+    rows.map(([line, entry, note]) => [line, entry, note.replace(/^no entry: /, "")]),
+    count > rows.length ? `The first ${grouped(rows.length)} of them` : undefined,
   );
 }
 
 // --- It is asked ---
 
-// A rule makes keys of a URL; without one a line is the key.
-function keysSql(rule) {
-  if (rule === undefined) return "SELECT value AS key, 0 AS rank, key AS url FROM json_each(?)";
-  const key = rule === "url_nocase" ? "lower(k.key)" : "k.key";
-  return (
-    `SELECT ${key} AS key, k.rank AS rank, u.key AS url ` +
-    "FROM json_each(?) AS u, bloom_url_keys(u.value) AS k" +
-    (rule === "host" ? " WHERE instr(k.key, '/') = length(k.key)" : "")
-  );
-}
+// The keys of the URLs in the table asked, by a rule; without one a line is the key. The filter
+// without the rule says of each whether it is in.
+const keysSql = (rule) => `
+SELECT *, bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'keys'), key) AS found FROM (
+  ${
+    rule === undefined
+      ? "SELECT i, url AS key, 0 AS rank FROM asked"
+      : `SELECT i, ${rule === "url_nocase" ? "lower(k.key)" : "k.key"} AS key, k.rank
+           FROM asked, bloom_url_keys(url) AS k`
+  } ${rule === "host" ? "WHERE instr(k.key, '/') = length(k.key)" : ""})`;
 
-// For each URL its keys, most exact first: { key, found, listed, hash }; listed is undefined where
-// there is no exact list.
-async function keysOf({ database, rule, isFilter }, urls) {
-  const rows = await rowsOf(
-    database,
-    "SELECT url, key, bloom_hash(key), " +
-      "bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'keys'), key) " +
-      `FROM (${keysSql(rule)}) ORDER BY url, rank`,
-    [JSON.stringify(urls)],
-  );
-  const found = rows.filter((row) => row[3] === 1).map(([, key]) => key);
+// Of each URL the answer of the filter, and of those that it finds the key that decides: one that
+// the exact list has, or else the most exact of those found. Those on the list come first, then
+// what else was found; the last columns count both, of all URLs.
+function askSql(rule) {
   const written = rule === "url_nocase" ? "lower(key)" : "key";
-  const listed = new Set(
-    isFilter || found.length === 0
-      ? []
-      : (
-          await rowsOf(
-            database,
-            `SELECT ${written} FROM lines WHERE ${written} IN (SELECT value FROM json_each(?))`,
-            [JSON.stringify(found)],
-          )
-        ).flat(),
-  );
-  const keys = urls.map(() => []);
-  for (const [url, key, hash, answer] of rows)
-    keys[url].push({
-      key,
-      hash,
-      found: answer === 1,
-      listed: isFilter ? undefined : listed.has(key),
-    });
-  return keys;
+  return `
+WITH all_asked AS MATERIALIZED (
+  SELECT key AS i, value AS url,
+         bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'asked'), value) AS answer
+    FROM json_each(?)),
+asked AS (SELECT i, url FROM all_asked WHERE answer = 1),
+found AS MATERIALIZED (SELECT i, key, rank FROM (${keysSql(rule)}) WHERE found),
+known AS MATERIALIZED (
+  SELECT ${written} AS key FROM lines WHERE ${written} IN (SELECT key FROM found)),
+judged AS (SELECT i, key, rank, key IN (SELECT key FROM known) AS listed FROM found),
+decisive AS (SELECT i, key, listed, min(rank - 1000 * listed) FROM judged GROUP BY i)
+SELECT url, answer, key, listed, sum(answer) OVER (), total(listed) OVER ()
+  FROM all_asked LEFT JOIN decisive USING (i)
+ ORDER BY answer + coalesce(listed, 0) DESC, i LIMIT ${MOST_SHOWN}`;
 }
 
-// The key that decides: one that the exact list has, or else the most exact of those found.
-const decidingKey = (keys) => keys.find((key) => key.listed) ?? keys.find((key) => key.found);
-
-function verdictOf(answer, decisive) {
+function verdictOf({ isFilter }, { answer, listed }) {
   if (answer === null) return { kind: "doubt", words: "no host" };
   if (answer === 0) return { kind: "clear", words: "certainly not" };
-  if (decisive.listed === false) return { kind: "doubt", words: "false positive" };
-  return { kind: "hit", words: decisive.listed ? "on the list" : "probably on it" };
-}
-
-// Of the URLs that were found, those that the exact list has a key of.
-async function confirmedOf({ database, rule, isFilter }, urls) {
-  if (isFilter || urls.length === 0) return new Set();
-  const written = rule === "url_nocase" ? "lower(key)" : "key";
-  const rows = await rowsOf(
-    database,
-    `WITH asked AS MATERIALIZED (${keysSql(rule)}), known AS MATERIALIZED (` +
-      `SELECT ${written} AS key FROM lines WHERE ${written} IN (SELECT key FROM asked)) ` +
-      "SELECT DISTINCT url FROM asked WHERE key IN (SELECT key FROM known)",
-    [JSON.stringify(urls)],
-  );
-  return new Set(rows.flat());
+  if (isFilter) return { kind: "hit", words: "probably on it" };
+  return listed
+    ? { kind: "hit", words: "on the list" }
+    : { kind: "doubt", words: "false positive" };
 }
 
 async function askAll(urls) {
@@ -301,39 +260,20 @@ async function askAll(urls) {
   asked = mine;
   if (list === undefined) return;
   const from = list;
-  if (urls.length === 0) return showAnswers(from, mine, []);
-  let answers;
+  const isOld = () => mine !== asked || from !== list; // a newer question, or a newer list
+  let rows;
   try {
-    const pin = "(SELECT bloom_pin(f) FROM filters WHERE name = 'asked')";
-    const rows = await rowsOf(
-      from.database,
-      `SELECT bloom_check(${pin}, value) FROM json_each(?)`,
-      [JSON.stringify(urls)],
-    );
-    answers = urls.map((url, i) => ({ url, answer: rows[i][0] }));
-    const found = answers.filter(({ answer }) => answer === 1);
-    const confirmed = await confirmedOf(from, found.map(({ url }) => url));
-    found.forEach((one, i) => (one.isConfirmed = confirmed.has(i)));
-    mine.found = found.length;
-    mine.confirmed = confirmed.size;
-    for (const one of answers)
-      if (one.answer === 0 && from.rule !== undefined && !canBeHost(one.url)) one.answer = null;
-    // Those that are on the list come first, then what else was found.
-    const rank = ({ answer, isConfirmed }) => (isConfirmed ? 2 : (answer ?? 0));
-    answers.sort((one, other) => rank(other) - rank(one));
-    answers.length = Math.min(answers.length, MOST_SHOWN);
-    const hits = answers.filter(({ answer }) => answer === 1);
-    const keys = await keysOf(
-      from,
-      hits.map(({ url }) => url),
-    );
-    hits.forEach((hit, i) => (hit.key = decidingKey(keys[i])));
+    rows = await rowsOf(from.database, askSql(from.rule), [JSON.stringify(urls)]);
   } catch (error) {
-    if (mine !== asked || from !== list) return; // a newer question, or a newer list
-    return showProblem("list-problem", `${inWords(error)}.`);
+    if (!isOld()) showProblem("list-problem", `${inWords(error)}.`);
+    return;
   }
-  if (mine !== asked || from !== list) return;
-  await showAnswers(from, mine, answers);
+  if (isOld()) return;
+  const [[, , , , found, confirmed] = []] = rows;
+  const answers = rows.map(([url, answer, key, listed]) => ({ url, answer, key, listed }));
+  for (const one of answers)
+    if (one.answer === 0 && from.rule !== undefined && !canBeHost(one.url)) one.answer = null;
+  await showAnswers(from, { urls, found, confirmed }, answers);
 }
 
 // Whether a browser could go to the host of a URL, of which the extension only says that it is not
@@ -363,20 +303,20 @@ async function showAnswers(from, mine, answers) {
   await showKeys(from, answers[0]);
 }
 
-function showVerdict({ isFilter, rule, unused }, { url, answer, key }) {
-  const { kind } = verdictOf(answer, key);
+function showVerdict(from, { url, answer, key, listed }) {
+  const { isFilter, rule, unused } = from;
   const verdict = element("verdict");
-  verdict.className = `verdict ${kind}`;
+  verdict.className = `verdict ${verdictOf(from, { answer, listed }).kind}`;
   if (answer === null)
     verdict.textContent = "This has no host: type a URL, as in https://example.org/a.";
   else if (answer === 0) verdict.textContent = "Certainly not on the list.";
   else
     verdict.replaceChildren(
       "Probably on the list, by the key ",
-      make("code", { textContent: shortened(key.key) }),
+      html.code(shortened(key)),
       isFilter
         ? ". A filter alone cannot confirm it."
-        : key.listed
+        : listed
           ? ". The exact list confirms it."
           : ". The exact list does not have it: this is a false positive.",
     );
@@ -404,69 +344,60 @@ function showVerdicts(from, { urls, found, confirmed }, answers) {
     (urls.length > answers.length
       ? ` The first ${grouped(answers.length)} are shown, those on the list before the others.`
       : "");
-  showTable(
+  fillTable(
     element("verdicts"),
     ["asked", "verdict", "decided by the key"],
     answers.map((one) => {
-      const { kind, words } = verdictOf(one.answer, one.key);
-      const textContent = shortened(one.url);
-      const button = make("button", { type: "button", className: "link", textContent });
-      button.addEventListener("click", () => showKeys(from, one));
+      const { kind, words } = verdictOf(from, one);
       return [
-        button,
-        make("span", { className: `said ${kind}`, textContent: words }),
-        make("code", { textContent: shortened(one.key?.key ?? "") }),
+        button("link", shortened(one.url), () => showKeys(from, one)),
+        html.span({ class: `said ${kind}` }, words),
+        html.code(shortened(one.key ?? "")),
       ];
     }),
   );
 }
 
 async function showKeys(from, { url, key: decisive }) {
-  const [keys] = await keysOf(from, [url]).catch(() => []); // its worker may have ended meanwhile
+  const sql = `WITH asked AS (SELECT 0 AS i, ? AS url)
+    SELECT key, bloom_hash(key), found FROM (${keysSql(from.rule)}) ORDER BY rank`;
+  const keys = await rowsOf(from.database, sql, [url]).catch(() => undefined); // its worker may end
   if (from !== list || keys === undefined) return;
   element("answer").hidden = keys.length === 0;
   if (keys.length === 0) return;
   element("keys-title").replaceChildren(
     "Keys of ",
-    make("code", { textContent: shortened(url) }),
+    html.code(shortened(url)),
     ", most exact first",
   );
-  const chosen = Math.max(
-    0,
-    keys.findIndex(({ key }) => key === decisive?.key),
-  );
+  const chosen = Math.max(0, keys.findIndex(([key]) => key === decisive));
   element("keys").replaceChildren(
-    ...keys.map((key, i) => {
-      const choice = make("input", { type: "radio", name: "key", checked: i === chosen });
-      choice.addEventListener("change", () => showBlock(from, key));
-      const said = make("span", {
-        className: key.found ? "hit" : "",
-        textContent: key.found ? "probably in" : "certainly not",
-      });
-      return make("label", {}, choice, make("code", { textContent: shortened(key.key) }), said);
+    ...keys.map((row, i) => {
+      const [key, , found] = row;
+      const onchange = () => showBlock(from, row);
+      return html.label(
+        html.input({ type: "radio", name: "key", checked: i === chosen, onchange }),
+        html.code(shortened(key)),
+        html.span({ class: found ? "hit" : "" }, found ? "probably in" : "certainly not"),
+      );
     }),
   );
   showBlock(from, keys[chosen]);
 }
 
-function showBlock({ filter, info }, { key, hash, found }) {
+function showBlock({ filter, info }, [key, hash, found]) {
   const canDraw = info.layout === "blocked" && filter[7] === 0;
   element("block-figure").hidden = !canDraw;
   if (!canDraw) return;
   const { number, blocks, bits, bytes } = probesOf(filter, hash);
-  const picture = element("block");
-  picture.replaceChildren();
-  for (let bit = 0; bit < 512; bit++) {
-    const classes = ["bit", isSet(bytes, bit) ? "set" : "", bits.includes(bit) ? "probe" : ""];
-    draw(picture, "rect", {
-      x: 3 + (bit % 32) * 16,
-      y: 3 + Math.floor(bit / 32) * 16,
-      width: 12,
-      height: 12,
-      rx: 2.5,
-      class: classes.filter(Boolean).join(" "),
-    });
-  }
+  const kind = (bit) =>
+    `bit${isSet(bytes, bit) ? " set" : ""}${bits.includes(bit) ? " probe" : ""}`;
+  element("block").replaceChildren(
+    ...Array.from({ length: 512 }, (_, bit) => {
+      const [x, y] = [3 + (bit % 32) * 16, 3 + Math.floor(bit / 32) * 16];
+      return svg.rect({ x, y, width: 12, height: 12, rx: 2.5, class: kind(bit) });
+    }),
+  );
   const ones = bits.filter((bit) => isSet(bytes, bit)).length;
   element("block-caption").textContent =
     `Block ${grouped(number + 1)} of ${grouped(blocks)}. Its 512 bits are all that the filter ` +
@@ -618,7 +549,7 @@ function listenToOwnLists() {
   element("save").addEventListener("click", () => {
     const address = URL.createObjectURL(new Blob([list.filter]));
     const download = `${baseName(list.name).replace(/\.\w+$/, "")}.bloom`;
-    make("a", { href: address, download }).click();
+    html.a({ href: address, download }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60000);
   });
 }
@@ -637,11 +568,7 @@ function listenToQuestions() {
     event.preventDefault();
     askTyped();
   });
-  element("urls").addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    askTyped();
-  });
+  onCtrlEnter(element("urls"), askTyped);
 }
 
 // Something of the list, something that follows from it, and something that is on no list.
@@ -670,12 +597,11 @@ async function showExamples(from) {
   element("examples").parentNode.hidden = keys.length === 0;
   element("examples").replaceChildren();
   [...keys.map((key) => [key, [key]]), ["all of them", keys]].forEach(([title, lines], i) => {
-    const button = make("button", { type: "button", className: "link", textContent: title });
-    button.addEventListener("click", () => {
+    const ask = () => {
       setText(element("urls"), lines.join("\n"));
       askTyped();
-    });
-    element("examples").append(i > 0 ? " or " : "", button);
+    };
+    element("examples").append(i > 0 ? " or " : "", button("link", title, ask));
   });
 }
 

@@ -68,15 +68,14 @@ function stepsOf(bitsOf) {
 
 function showSteps(steps) {
   const [columns, pitch, top] = [PICTURE_COLUMNS, 23, 78];
-  const picture = element("picture-drawing");
-  picture.replaceChildren();
   const place = (bit) => [(bit % columns) * pitch, top + Math.floor(bit / columns) * pitch];
   const cells = Array.from({ length: SMALL_BITS }, (_, bit) => {
     const [x, y] = place(bit);
-    return draw(picture, "rect", { x: x + 3, y: y + 3, width: 17, height: 17, rx: 3 });
+    return svg.rect({ x: x + 3, y: y + 3, width: 17, height: 17, rx: 3 });
   });
-  const lines = draw(picture, "g", {});
-  const name = draw(picture, "text", { x: 184, y: 24, "text-anchor": "middle", class: "key" });
+  const lines = svg.g();
+  const name = svg.text({ x: 184, y: 24, "text-anchor": "middle", class: "key" });
+  element("picture-drawing").replaceChildren(...cells, lines, name);
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   let at = 0;
   let timer;
@@ -90,15 +89,13 @@ function showSteps(steps) {
       cell.setAttribute("class", ["bit", isOne, isProbe].filter(Boolean).join(" "));
     });
     name.textContent = key;
-    lines.replaceChildren();
-    for (const bit of bits) {
-      const [x, y] = place(bit);
-      draw(lines, "path", {
-        class: "ray",
-        pathLength: 1,
-        d: `M184,32 C184,56 ${x + 11.5},44 ${x + 11.5},${y + 3}`,
-      });
-    }
+    lines.replaceChildren(
+      ...bits.map((bit) => {
+        const [x, y] = place(bit);
+        const d = `M184,32 C184,56 ${x + 11.5},44 ${x + 11.5},${y + 3}`;
+        return svg.path({ class: "ray", pathLength: 1, d });
+      }),
+    );
     element("picture-caption").textContent = words;
     element("picture-step").textContent = `${at + 1} of ${steps.length}`;
     // Not disabled: a button that is loses the focus.

@@ -93,40 +93,26 @@ async function startChoosing(database) {
     }
   }
 
-  const rows = Object.fromEntries(LAYOUTS.map((layout) => [layout, layoutRow(layout)]));
-  element("space").replaceChildren(
-    make(
-      "thead",
-      {},
-      make(
-        "tr",
-        {},
-        ...["layout", "bits a key", "size", ""].map((name, i) =>
-          name === ""
-            ? make("td", { className: "bar" })
-            : make("th", { scope: "col", textContent: name, className: i > 0 ? "number" : "" }),
-        ),
-      ),
-    ),
-    make("tbody", {}, ...LAYOUTS.map((layout) => rows[layout].row)),
+  const shown = van.state({ ...choice, sizes: [] }); // what the table shows
+  fillTable(
+    element("space"),
+    ["layout", "bits a key", "size", ""],
+    LAYOUTS.map((layout, i) => {
+      const checked = () => shown.val.layout === layout;
+      const onchange = () => change({ layout });
+      const radio = html.input({ type: "radio", name: "layout", value: layout, checked, onchange });
+      const of = (use, without) => () => {
+        const { sizes, n } = shown.val;
+        return sizes[i] == null ? without : use(sizes[i], n, Math.max(...sizes));
+      };
+      return [
+        html.label(radio, layout),
+        of((bytes, n) => ((8 * bytes) / n).toFixed(2), "–"),
+        of(shownBytes, "not made"),
+        html.i({ style: of((bytes, _, most) => `width: ${(100 * bytes) / most}%`, "width: 0") }),
+      ];
+    }),
   );
-
-  function layoutRow(layout) {
-    const radio = make("input", { type: "radio", name: "layout", value: layout });
-    radio.addEventListener("change", () => change({ layout }));
-    const bits = make("td", { className: "number" });
-    const size = make("td", { className: "number" });
-    const bar = make("i");
-    const row = make(
-      "tr",
-      {},
-      make("td", {}, make("label", {}, radio, layout)),
-      bits,
-      size,
-      make("td", { className: "bar" }, bar),
-    );
-    return { row, radio, bits, size, bar };
-  }
 
   async function update() {
     const mine = { ...choice };
@@ -136,15 +122,7 @@ async function startChoosing(database) {
       rowsOf(database, "SELECT bloom_info(bloom_new(?, ?))", [Math.min(mine.n, 1000), mine.p]),
     ]);
     if (mine !== latest) return;
-    const largest = Math.max(...sizes);
-    LAYOUTS.forEach((layout, i) => {
-      const { radio, bits, size, bar } = rows[layout];
-      const bytes = sizes[i];
-      radio.checked = layout === mine.layout;
-      bits.textContent = bytes === null ? "–" : ((8 * bytes) / mine.n).toFixed(2);
-      size.textContent = bytes === null ? "not made" : shownBytes(bytes);
-      bar.style.width = `${(100 * (bytes ?? 0)) / largest}%`;
-    });
+    shown.val = { ...mine, sizes };
     const bytes = sizes[LAYOUTS.indexOf(mine.layout)];
     element("size-said").textContent =
       bytes === null
@@ -228,24 +206,21 @@ function choiceOf(hash) {
 }
 
 function drawRate({ n, p }, blocks, probes) {
-  const picture = element("rate");
   const [left, right, top, bottom] = [84, 470, 12, 262];
   const highest = blockedRate(1.5 * n, blocks, probes) * 1.05;
   const x = (part) => left + ((right - left) * part) / 1.5;
   const y = (value) => bottom - ((bottom - top) * Math.min(value, highest)) / highest;
   const rate = (keys) => falsePositives(blockedRate(keys, blocks, probes), 2);
   const percent = (value) => `${Number((100 * value).toPrecision(2))} %`;
-  const label = (text, attributes) =>
-    draw(picture, "text", { class: "label", ...attributes }, text);
+  const marks = [];
+  const label = (words, place) => marks.push(svg.text({ class: "label", ...place }, words));
+  const line = (kind, d) => marks.push(svg.path({ class: kind, d }));
   const curve = (kind, rate) => {
-    const points = Array.from(
-      { length: 76 },
-      (_, i) => `${x(i / 50).toFixed(1)},${y(rate((i / 50) * n, blocks, probes)).toFixed(1)}`,
-    );
-    draw(picture, "path", { class: kind, d: `M${points.join("L")}` });
+    const point = (i) =>
+      `${x(i / 50).toFixed(1)},${y(rate((i / 50) * n, blocks, probes)).toFixed(1)}`;
+    line(kind, `M${Array.from({ length: 76 }, (_, i) => point(i)).join("L")}`);
   };
-  picture.replaceChildren();
-  draw(picture, "path", { class: "axis", fill: "none", d: `M${left},${top} V${bottom} H${right}` });
+  line("axis", `M${left},${top} V${bottom} H${right}`);
   for (const part of [0, 0.5, 1])
     label(shownCount(part * n), { x: x(part), y: bottom + 18, "text-anchor": "middle" });
   label("keys in the filter", { x: right, y: bottom + 34, "text-anchor": "end" });
@@ -253,12 +228,10 @@ function drawRate({ n, p }, blocks, probes) {
   const isApart = (value) => value === p || Math.abs(y(value) - y(p)) > 16;
   for (const value of [0, p, highest / 1.05].filter(isApart))
     label(percent(value), { x: left - 6, y: y(value) + 4, "text-anchor": "end" });
-  draw(picture, "path", {
-    class: "wanted",
-    d: `M${left},${y(p)} H${right} M${x(1)},${top} V${bottom}`,
-  });
+  line("wanted", `M${left},${y(p)} H${right} M${x(1)},${top} V${bottom}`);
   curve("curve second", (keys) => classicRate(keys, blocks * 512, probes));
   curve("curve", blockedRate);
+  element("rate").replaceChildren(...marks);
   element("rate-caption").textContent =
     `False positives of layout blocked: ${rate(n)} when it has ${counted(n, "key")}, ` +
     `${rate(1.5 * n)} with half as many again. ` +

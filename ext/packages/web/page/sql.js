@@ -27,39 +27,25 @@ const MOST_GIVEN = {
 
 function showResult({ text, problem, columns, rows, count }) {
   const words = shortened(problem ?? text ?? "");
-  if (problem !== undefined) return make("p", { className: "problem", textContent: words });
-  if (text !== undefined) return make("p", { className: "printed", textContent: words });
-  const head = columns.map((name) =>
-    make("th", { scope: "col", textContent: shortened(name) }),
+  if (columns === undefined) return html.p({ class: problem ? "problem" : "printed" }, words);
+  const left = `The first ${rows.length} of ${grouped(count)} rows`;
+  const table = fillTable(
+    html.table(),
+    columns.map((name) => shortened(name)),
+    rows.map((row) => row.map(showValue)),
+    count === 0 ? "No rows" : count > rows.length ? left : undefined,
   );
-  const body = rows.map((row) => make("tr", {}, ...row.map(showValue)));
-  const table = make(
-    "table",
-    {},
-    make("thead", {}, make("tr", {}, ...head)),
-    make("tbody", {}, ...body),
-  );
-  if (count > rows.length)
-    table.append(
-      make("caption", { textContent: `The first ${rows.length} of ${grouped(count)} rows` }),
-    );
-  if (count === 0) table.append(make("caption", { textContent: "No rows" }));
-  return make(
-    "div",
-    { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Result" },
-    table,
-  );
+  return html.div({ class: "scroll", tabIndex: 0, role: "region", ariaLabel: "Result" }, table);
 }
 
 function showValue(value) {
-  if (value === null) return make("td", { className: "null", textContent: "NULL" });
+  if (value === null) return html.td({ class: "null" }, "NULL");
   const { start = value, bytes } = value;
-  if (typeof start === "string") return make("td", { textContent: shortened(start, bytes) });
-  const hex = Array.from(start.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join(
-    "",
-  );
+  if (typeof start === "string") return shortened(start, bytes);
+  const byte = (one) => one.toString(16).padStart(2, "0");
+  const hex = Array.from(start.subarray(0, 16), byte).join("");
   const size = bytes ?? start.length;
-  return make("td", { textContent: size > 16 ? `${hex}… ${grouped(size)} bytes` : `x'${hex}'` });
+  return size > 16 ? `${hex}… ${grouped(size)} bytes` : `x'${hex}'`;
 }
 
 // The files that a script may read by name: the page's, and the list of the visitor.
@@ -125,25 +111,16 @@ function startWriting() {
     ...JSON.parse(element("recipes").textContent),
   ];
   const choose = element("recipe");
-  const inGroups = (use) =>
-    Object.entries(Object.groupBy(recipes.slice(1), ({ group }) => group)).map(use);
-  const optionOf = (recipe) =>
-    make("option", {
-      value: recipes.indexOf(recipe),
-      textContent: recipe.name.replaceAll("_", " "),
-    });
+  const groups = Object.entries(Object.groupBy(recipes.slice(1), ({ group }) => group));
+  const nameOf = ({ name }) => name.replaceAll("_", " ");
+  const optionOf = (recipe) => html.option({ value: recipes.indexOf(recipe) }, nameOf(recipe));
   choose.replaceChildren(
     optionOf(recipes[0]),
-    ...inGroups(([label, some]) => make("optgroup", { label }, ...some.map(optionOf))),
-    make("option", { value: "own", textContent: "from this page", hidden: true }),
+    ...groups.map(([label, some]) => html.optgroup({ label }, some.map(optionOf))),
+    html.option({ value: "own", hidden: true }, "from this page"),
   );
-  const recipeLink = ({ name, title }) =>
-    make(
-      "li",
-      {},
-      make("a", { href: `#recipe=${name}`, textContent: name.replaceAll("_", " ") }),
-      ` ${title}`,
-    );
+  const recipeLink = (recipe) =>
+    html.li(html.a({ href: `#recipe=${recipe.name}` }, nameOf(recipe)), ` ${recipe.title}`);
   const shipped = recipes.length;
   let given = ""; // what the page put there; something else becomes a recipe
   const put = (sql, title) => {
@@ -151,7 +128,7 @@ function startWriting() {
     if (written !== given && written.trim() !== "") {
       const name = `yours, ${recipes.length - shipped + 1}`;
       const value = recipes.push({ name, title: "", sql: written }) - 1;
-      choose.append(make("option", { value, textContent: name }));
+      choose.append(html.option({ value }, name));
     }
     setText(element("sql"), sql);
     given = textOf(element("sql")); // the field may end its lines otherwise
@@ -189,43 +166,33 @@ function startWriting() {
     if (target.hash === location.hash) takeAddress();
   });
   element("recipe-links").replaceChildren(
-    ...inGroups(([group, some]) =>
-      make(
-        "section",
-        {},
-        make("h3", { textContent: group }),
-        make("ul", {}, ...some.map(recipeLink)),
-      ),
+    ...groups.map(([group, some]) =>
+      html.section(html.h3(group), html.ul(some.map(recipeLink))),
     ),
   );
 
   element("run").addEventListener("click", runSql);
-  element("sql").addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    runSql();
-  });
+  onCtrlEnter(element("sql"), runSql);
   element("write").addEventListener("keydown", ({ key }) => key === "Escape" && running?.stop());
   holdLongTexts(element("sql"));
 
   // Every block of SQL in the page can be copied, and run here.
   for (const block of document.querySelectorAll(".copied")) {
     const code = block.querySelector("code");
-    const said = make("span", { className: "soft", role: "status" });
-    const copy = make("button", { type: "button", className: "quiet", textContent: "Copy" });
-    const here = make("button", { type: "button", className: "quiet", textContent: "Run it here" });
-    copy.addEventListener("click", async () => {
+    const said = html.span({ class: "soft", role: "status" });
+    const copy = async () => {
       said.textContent = await copyText(wholeSql.get(code) ?? "", code);
-    });
-    here.addEventListener("click", () => {
+    };
+    const runHere = () => {
       if (!wholeSql.has(code)) return; // the list is not there yet
       choose.value = "own";
       put(wholeSql.get(code), "");
       element("write").scrollIntoView();
       element("run").focus({ preventScroll: true });
       runSql();
-    });
+    };
     block.querySelector(".row")?.remove(); // of a page that was saved as it stood
-    block.append(make("div", { className: "row small" }, copy, here, said));
+    const buttons = [button("quiet", "Copy", copy), button("quiet", "Run it here", runHere)];
+    block.append(html.div({ class: "row small" }, buttons, said));
   }
 }
