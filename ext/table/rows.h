@@ -48,7 +48,7 @@ enum bloom_known bloom_rows_find(const struct bloom_row_memory *rows, sqlite3_in
 /* Notes that a row was used and is not kept, or that it does not exist. */
 void bloom_rows_note(struct bloom_row_memory *rows, sqlite3_int64 id, bool exists);
 
-/* Keeps a copy of a row, whose bytes are those of the database. Returns NULL without room for it. */
+/* Keeps a copy of a row, whose bytes are those of the database. NULL: there is no room. */
 struct bloom_row *bloom_rows_keep(struct bloom_row_memory *rows, sqlite3_int64 id,
                                   const uint8_t *bytes, uint32_t length);
 
