@@ -236,7 +236,7 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
         code = bloom_database_rename_table(database_of(table), name);
     if (code != SQLITE_OK)
         return report(table, code);
-    bloom_chunks_close_readers(&table->chunks);
+    bloom_chunks_close_reader(&table->chunks);
     return bloom_span_rename(table->span, name);
 }
 
@@ -675,7 +675,7 @@ static int table_release(sqlite3_vtab *base, int depth) {
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
-    bloom_chunks_close_readers(&table->chunks); /* if one has failed, this may roll back all */
+    bloom_chunks_close_reader(&table->chunks); /* if it has failed, this may roll back all */
     if (table->span->writing.transaction != BLOOM_OUTSIDE)
         bloom_span_rollback_to(table->span, depth);
     return SQLITE_OK;
@@ -696,7 +696,7 @@ static int table_commit(sqlite3_vtab *base) {
 
 static int table_rollback(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    bloom_chunks_close_readers(&table->chunks);
+    bloom_chunks_close_reader(&table->chunks);
     bloom_span_rollback(table->span);
     return SQLITE_OK;
 }
