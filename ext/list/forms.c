@@ -12,7 +12,7 @@ const char *list_note(enum list_form form) {
     return LIST_NOTES[form];
 }
 
-static enum list_form list_remark(struct bloom_list *list, struct list_span *line) {
+static enum list_form list_remark(struct bloom_list *list, struct list_piece *line) {
     const bool is_empty = line->at == line->end;
     if (!is_empty && (!list_is_remark(*line) || *line->at == list->state.heading.separator)) {
         list->state.begun = true;
@@ -23,7 +23,7 @@ static enum list_form list_remark(struct bloom_list *list, struct list_span *lin
 }
 
 /* Any line that is left: a URL or name, unless it is a part of an address or a hash. */
-static enum list_form list_bare(struct bloom_list *list, struct list_span *line) {
+static enum list_form list_bare(struct bloom_list *list, struct list_piece *line) {
     return list_is_hash(*line)                                    ? LIST_HASH
            : list_is_part(list, *line) && !list_has_scheme(*line) ? LIST_PART
                                                                   : LIST_PLAIN;
@@ -50,7 +50,7 @@ static list_reader *const ORDER[] = {
     list_bare,                 /* what is left is one word */
 };
 
-enum list_form list_narrow(struct bloom_list *list, struct list_span *line) {
+enum list_form list_narrow(struct bloom_list *list, struct list_piece *line) {
     enum list_form form = LIST_OTHER;
     for (size_t i = 0; form == LIST_OTHER; i++)
         form = ORDER[i](list, line);

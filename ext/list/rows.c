@@ -11,22 +11,22 @@ enum { LIST_FIELDS = 64 };
 /* The fields of a row that are not empty, as far as they were asked for, with their classes. */
 struct list_row {
     struct bloom_list *list;
-    struct list_span rest;
+    struct list_piece rest;
     uint8_t separator;
     unsigned read;   /* fields, with those that are empty */
     uint64_t barred; /* bit i: the heading says that field i, counted like that, is no entry */
     unsigned count;
-    struct list_span fields[LIST_FIELDS]; /* as far as they are entries */
-    uint8_t classes[LIST_FIELDS];         /* enum list_class */
+    struct list_piece fields[LIST_FIELDS]; /* as far as they are entries */
+    uint8_t classes[LIST_FIELDS];          /* enum list_class */
 };
 
 /* Returns what follows the quotation marks with which a field begins, in which two mean one. */
-static struct list_span list_after_quotes(struct list_span rest) {
+static struct list_piece list_after_quotes(struct list_piece rest) {
     while (rest.at < rest.end && *rest.at == ' ')
         rest.at++;
     if (rest.at < rest.end && *rest.at == '"')
         do {
-            rest.at = list_find((struct list_span){rest.at + 1, rest.end}, '"');
+            rest.at = list_find((struct list_piece){rest.at + 1, rest.end}, '"');
             rest.at += rest.at < rest.end;
         } while (rest.at < rest.end && *rest.at == '"');
     return rest;
@@ -34,8 +34,8 @@ static struct list_span list_after_quotes(struct list_span rest) {
 
 /* Removes the first field from the rest of a line, and returns it without blanks and quotation
  * marks around it. After the last field the rest begins past the end of the line. */
-static struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
-    const struct list_span field = {rest->at, list_find(list_after_quotes(*rest), separator)};
+static struct list_piece list_next_field(struct list_piece *rest, uint8_t separator) {
+    const struct list_piece field = {rest->at, list_find(list_after_quotes(*rest), separator)};
     rest->at = field.end + 1;
     return list_unquoted(field);
 }
@@ -43,7 +43,7 @@ static struct list_span list_next_field(struct list_span *rest, uint8_t separato
 /* Returns the class of a field, and reads the row up to it. */
 static enum list_class list_class_at(struct list_row *row, unsigned i) {
     while (row->count <= i && row->read < LIST_FIELDS && row->rest.at <= row->rest.end) {
-        struct list_span field = list_next_field(&row->rest, row->separator);
+        struct list_piece field = list_next_field(&row->rest, row->separator);
         const bool is_barred = row->barred >> row->read++ & 1;
         if (field.at == field.end)
             continue; /* it says nothing of those beside it */
@@ -80,7 +80,7 @@ static unsigned list_choose(struct list_row *row) {
 }
 
 /* Narrows a line down to the entry of its row. */
-static enum list_form list_read_row(struct bloom_list *list, struct list_span *line,
+static enum list_form list_read_row(struct bloom_list *list, struct list_piece *line,
                                     uint8_t separator, uint64_t barred) {
     struct list_row row;
     row.list = list;
@@ -97,10 +97,10 @@ static enum list_form list_read_row(struct bloom_list *list, struct list_span *l
 
 /* Returns true if what follows a page cannot go on with it: a word for a type, or if a blank, a
  * date or another URL comes later. */
-static bool list_ends_page(struct list_span rest, uint8_t separator) {
+static bool list_ends_page(struct list_piece rest, uint8_t separator) {
     bool ends = separator == '|' || list_has(rest, ' ');
     for (bool is_next = true; !ends && rest.at < rest.end; is_next = false) {
-        const struct list_span field = list_next_field(&rest, separator);
+        const struct list_piece field = list_next_field(&rest, separator);
         ends = list_has_scheme(field) || (list_is_number(field) && list_has(field, '-')) ||
                (is_next && list_meaning_of(field).type != LIST_IS_WORD);
     }
@@ -109,7 +109,7 @@ static bool list_ends_page(struct list_span rest, uint8_t separator) {
 
 /* A row without a heading. Its fields are separated by tabs, or else by bars after blanks, or else
  * by the first comma, semicolon or bar. A page may contain that, unless it is defanged. */
-enum list_form list_fields(struct bloom_list *list, struct list_span *line) {
+enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
     if (list_has(*line, '\t'))
         return list_read_row(list, line, '\t', 0);
     if (list->state.adblock || *line->at == '/')
@@ -117,10 +117,10 @@ enum list_form list_fields(struct bloom_list *list, struct list_span *line) {
     const bool is_quoted = *line->at == '"', is_code = list_contains(*line, " || ");
     if (!is_quoted && !is_code && list_contains(*line, " |"))
         return list_read_row(list, line, '|', 0);
-    struct list_span first = *line;
+    struct list_piece first = *line;
     first.end = list_find_any(list_after_quotes(first), is_code ? ",;" : ",;|");
     const uint8_t *end = first.end;
-    first = list_unquoted((struct list_span){line->at, end});
+    first = list_unquoted((struct list_piece){line->at, end});
     if (end == line->end) {
         *line = first;
         return is_quoted ? LIST_FIELD : LIST_OTHER;
@@ -133,14 +133,14 @@ enum list_form list_fields(struct bloom_list *list, struct list_span *line) {
         return LIST_OTHER; /* prose with commas */
     if (class >= LIST_IS_DOUBTFUL && !list_is_defanged(first) &&
         list_read(list, first, LIST_FIELD) < LIST_NO_KEY && list->url.length > list->url.host + 1 &&
-        !list_ends_page((struct list_span){end + 1, line->end}, *end))
+        !list_ends_page((struct list_piece){end + 1, line->end}, *end))
         return LIST_OTHER;
     return list_read_row(list, line, *end, 0);
 }
 
 /* Removes the signs of a remark with which a heading begins: `#` or `#fields` of Zeek. A remark
  * with blanks is prose, of which nothing is left. */
-static struct list_span list_names_of(struct list_span line, bool *is_zeek) {
+static struct list_piece list_names_of(struct list_piece line, bool *is_zeek) {
     *is_zeek = list_begins(line, "#fields\t");
     if (*line.at != '#')
         return line;
@@ -151,11 +151,11 @@ static struct list_span list_names_of(struct list_span line, bool *is_zeek) {
 }
 
 /* The heading of a table: names of fields, one of which is the name of the entries. */
-enum list_form list_heading(struct bloom_list *list, struct list_span *line) {
+enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
     if (list->state.begun || line->at == line->end)
         return LIST_OTHER;
     bool is_zeek;
-    struct list_span rest = list_names_of(*line, &is_zeek);
+    struct list_piece rest = list_names_of(*line, &is_zeek);
     struct list_heading read = {.separator = list_has(rest, '\t')  ? '\t'
                                              : list_has(rest, ',') ? ','
                                              : list_has(rest, ';') ? ';'
@@ -164,7 +164,7 @@ enum list_form list_heading(struct bloom_list *list, struct list_span *line) {
     unsigned ioc = LIST_FIELDS; /* beside a field of hosts it describes them */
     bool has_path = false, has_hosts = false;
     while (rest.at <= rest.end) {
-        struct list_span field = list_next_field(&rest, read.separator), value = field;
+        struct list_piece field = list_next_field(&rest, read.separator), value = field;
         if (read.fields == LIST_FIELDS ||
             list_find_any(field, "\"#$%&*<=>?@[\\]^`{|}~") < field.end ||
             (!is_zeek && list_class_of(list, &value) >= LIST_IS_RANGE))
@@ -200,14 +200,14 @@ enum list_form list_heading(struct bloom_list *list, struct list_span *line) {
 
 /* A row of a table with a heading has as many fields as that. The entry is in a field that the
  * heading names. If that should be a host or URL, but is not, the row is read from the left. */
-enum list_form list_row(struct bloom_list *list, struct list_span *line) {
+enum list_form list_row(struct bloom_list *list, struct list_piece *line) {
     const struct list_heading *heading = &list->state.heading;
-    struct list_span rest = *line, named = rest;
+    struct list_piece rest = *line, named = rest;
     unsigned fields = 0;
     if (heading->fields == 0)
         return LIST_OTHER;
     for (; rest.at <= rest.end; fields++) {
-        const struct list_span field = list_next_field(&rest, heading->separator);
+        const struct list_piece field = list_next_field(&rest, heading->separator);
         named = fields == heading->field ? field : named;
     }
     if (fields != heading->fields)

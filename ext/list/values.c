@@ -9,72 +9,72 @@
 
 #include <stdlib.h>
 
-/* If a span begins with [.], (dot) or the like, returns the length of that and sets *meant to what
+/* If a piece begins with [.], (dot) or the like, returns the length of that and sets *meant to what
  * it stands for. Otherwise returns 0. In a path only square brackets count, and both of them. */
-static size_t list_piece(struct list_span span, bool in_path, const char **meant) {
+static size_t list_bracket(struct list_piece piece, bool in_path, const char **meant) {
     static const struct {
         const char *written, *meant;
-    } PIECES[] = {{"[.]", "."},   {"[dot]", "."}, {"[:]", ":"},   {"[://]", "://"},
-                  {"[/]", "/"},   {"(.)", "."},   {"(dot)", "."}, {"{.}", "."},
-                  {"{dot}", "."}, {"[.", "."},    {".]", "."}};
-    if (list_length(span) > 1 && strchr(".dD:/]", span.at[1]) != NULL &&
-        (*span.at == '[' || (!in_path && strchr("({.", *span.at) != NULL)))
-        for (size_t i = 0; i < sizeof PIECES / sizeof *PIECES; i++)
-            if (list_begins(span, PIECES[i].written)) {
-                *meant = PIECES[i].meant;
-                return strlen(PIECES[i].written);
+    } BRACKETS[] = {{"[.]", "."},   {"[dot]", "."}, {"[:]", ":"},   {"[://]", "://"},
+                    {"[/]", "/"},   {"(.)", "."},   {"(dot)", "."}, {"{.}", "."},
+                    {"{dot}", "."}, {"[.", "."},    {".]", "."}};
+    if (list_length(piece) > 1 && strchr(".dD:/]", piece.at[1]) != NULL &&
+        (*piece.at == '[' || (!in_path && strchr("({.", *piece.at) != NULL)))
+        for (size_t i = 0; i < sizeof BRACKETS / sizeof *BRACKETS; i++)
+            if (list_begins(piece, BRACKETS[i].written)) {
+                *meant = BRACKETS[i].meant;
+                return strlen(BRACKETS[i].written);
             }
     return 0;
 }
 
-size_t list_mangled_scheme(struct list_span span) {
-    struct list_span rest = span;
-    if (!list_begins(span, "hxxp") && !list_begins(span, "h**p") && !list_begins(span, "fxp"))
+size_t list_mangled_scheme(struct list_piece piece) {
+    struct list_piece rest = piece;
+    if (!list_begins(piece, "hxxp") && !list_begins(piece, "h**p") && !list_begins(piece, "fxp"))
         return 0;
-    rest.at += list_begins(span, "fxp") ? 3 : 4;
+    rest.at += list_begins(piece, "fxp") ? 3 : 4;
     rest.at += list_begins(rest, "s");
-    return list_begins(rest, ":") || list_begins(rest, "[:") ? (size_t)(rest.at - span.at) : 0;
+    return list_begins(rest, ":") || list_begins(rest, "[:") ? (size_t)(rest.at - piece.at) : 0;
 }
 
-bool list_is_defanged(struct list_span span) {
+bool list_is_defanged(struct list_piece piece) {
     const char *meant;
     unsigned slashes = 0;
-    if (list_mangled_scheme(span) > 0)
+    if (list_mangled_scheme(piece) > 0)
         return true;
-    if (list_find_any(span, "[({]") == span.end)
+    if (list_find_any(piece, "[({]") == piece.end)
         return false;
-    for (; span.at < span.end && !list_is_blank(*span.at) && *span.at != ','; span.at++) {
-        if (list_piece(span, slashes > 2, &meant) > 0)
+    for (; piece.at < piece.end && !list_is_blank(*piece.at) && *piece.at != ','; piece.at++) {
+        if (list_bracket(piece, slashes > 2, &meant) > 0)
             return true;
-        slashes += *span.at == '/';
+        slashes += *piece.at == '/';
     }
     return false;
 }
 
-bool list_refang(struct list_span span, const char *escaped, uint8_t *text, size_t *used) {
-    const size_t mangled = list_mangled_scheme(span);
+bool list_refang(struct list_piece piece, const char *escaped, uint8_t *text, size_t *used) {
+    const size_t mangled = list_mangled_scheme(piece);
     bool defanged = mangled > 0;
     unsigned slashes = 0;
     uint8_t *to = text;
     if (defanged) {
         memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
         to += 3;
-        span.at += mangled;
+        piece.at += mangled;
     }
-    while (span.at < span.end) {
+    while (piece.at < piece.end) {
         const char *meant = NULL;
         const bool may_be =
-            *span.at == '[' || *span.at == '(' || *span.at == '{' || *span.at == '.';
-        const size_t piece = may_be ? list_piece(span, slashes > 2, &meant) : 0;
-        if (piece == 0) {
-            slashes += *span.at == '/';
-            span.at += escaped != NULL && list_begins(span, escaped);
-            *to++ = *span.at++;
+            *piece.at == '[' || *piece.at == '(' || *piece.at == '{' || *piece.at == '.';
+        const size_t bracket = may_be ? list_bracket(piece, slashes > 2, &meant) : 0;
+        if (bracket == 0) {
+            slashes += *piece.at == '/';
+            piece.at += escaped != NULL && list_begins(piece, escaped);
+            *to++ = *piece.at++;
             continue;
         }
         while (*meant != '\0')
             *to++ = (uint8_t)*meant++;
-        span.at += piece;
+        piece.at += bracket;
         defanged = true;
     }
     *used = (size_t)(to - text);
@@ -135,7 +135,7 @@ static int list_compare(const void *key, const void *word) {
 
 /* Returns the row that begins with a word, without signs between its letters, from a sorted table;
  * NULL if there is none. */
-static const void *list_look_up(struct list_span word, const void *table, size_t bytes,
+static const void *list_look_up(struct list_piece word, const void *table, size_t bytes,
                                 size_t row) {
     char folded[LIST_FOLDED] = "";
     if (list_length(word) < 2 || !list_fold(word, true, folded))
@@ -144,7 +144,7 @@ static const void *list_look_up(struct list_span word, const void *table, size_t
     return bsearch(folded + 1, table, bytes / row, row, list_compare);
 }
 
-struct list_meaning list_meaning_of(struct list_span word) {
+struct list_meaning list_meaning_of(struct list_piece word) {
     const struct list_word *found = word.at < word.end && url_is_letter(*word.at)
                                         ? list_look_up(word, WORDS, sizeof WORDS, sizeof *WORDS)
                                         : NULL;
@@ -153,16 +153,16 @@ struct list_meaning list_meaning_of(struct list_span word) {
                : (struct list_meaning){LIST_IS_WORD, LIST_NO_COLUMN};
 }
 
-bool list_are_entries(struct bloom_list *list, struct list_span words) {
+bool list_are_entries(struct bloom_list *list, struct list_piece words) {
     bool are_entries = list_has(words, ' ');
     while (are_entries && words.at < words.end) {
-        struct list_span word = list_next_name(&words, LIST_FIELD);
+        struct list_piece word = list_next_name(&words, LIST_FIELD);
         are_entries = list_class_of(list, &word) >= LIST_IS_ENTRY;
     }
     return are_entries;
 }
 
-enum list_form list_take_names(struct bloom_list *list, struct list_span words) {
+enum list_form list_take_names(struct bloom_list *list, struct list_piece words) {
     if (list_are_entries(list, words)) {
         list->state.names = words;
         list->state.form = LIST_FIELD;
@@ -172,7 +172,7 @@ enum list_form list_take_names(struct bloom_list *list, struct list_span words) 
 
 /* Returns true if a name is that of a file or of a package. None of these endings is a top-level
  * domain. */
-static bool list_is_file_or_package(struct list_span name, struct list_span ending) {
+static bool list_is_file_or_package(struct list_piece name, struct list_piece ending) {
     static const char FILES[][6] = {
         /* clang-format off */
         "7z", "apk", "asp", "aspx", "avi", "bak", "bat", "bin", "bmp", "cfg", "cgi", "chm", "class",
@@ -185,7 +185,7 @@ static bool list_is_file_or_package(struct list_span name, struct list_span endi
         "xla", "xlam", "xll", "xls", "xlsb", "xlsm", "xlsx", "xml", "xps", "yaml", "yml"
         /* clang-format on */
     };
-    const struct list_span first = {name.at, list_find(name, '.')};
+    const struct list_piece first = {name.at, list_find(name, '.')};
     if (list_length(ending) < sizeof *FILES &&
         list_look_up(ending, FILES, sizeof FILES, sizeof *FILES) != NULL)
         return true;
@@ -197,9 +197,9 @@ static bool list_is_file_or_package(struct list_span name, struct list_span endi
 
 /* Returns the class of a field whose key has been made and has a name as its host. People mean a
  * name only if its last label begins with a letter and is longer. */
-static enum list_class list_name_class(const struct bloom_list *list, struct list_span field) {
-    const struct list_span name = {list->key, list->key + list->url.host};
-    const struct list_span last = list_last(name, '.');
+static enum list_class list_name_class(const struct bloom_list *list, struct list_piece field) {
+    const struct list_piece name = {list->key, list->key + list->url.host};
+    const struct list_piece last = list_last(name, '.');
     const bool is_alone = list->url.length == list->url.host + 1 && !list_has(field, ':');
     return list_length(last) < 2 || !url_is_letter(*last.at) ? LIST_IS_WORD
            : is_alone && list_is_file_or_package(name, last) ? LIST_IS_DOUBTFUL
@@ -208,8 +208,8 @@ static enum list_class list_name_class(const struct bloom_list *list, struct lis
 
 /* Returns the class of any field whose key has been made. People mean an IPv4 address only in its
  * usual form. */
-static enum list_class list_key_class(const struct bloom_list *list, struct list_span field) {
-    struct list_span text = {list->text, list->text + list->used};
+static enum list_class list_key_class(const struct bloom_list *list, struct list_piece field) {
+    struct list_piece text = {list->text, list->text + list->used};
     text.end = list_find_any(text, "/?");
     if (list_find_any(text, "@\\#") < text.end || list_contains(text, ".."))
         return LIST_IS_WORD;
@@ -222,20 +222,20 @@ static enum list_class list_key_class(const struct bloom_list *list, struct list
 
 /* Returns where a defanged entry ends: at a comma, bar, blank or quotation mark, or at what its
  * author left out, as in h/<id> and h/[a random name]. */
-static const uint8_t *list_defanged_end(struct list_span entry) {
+static const uint8_t *list_defanged_end(struct list_piece entry) {
     const uint8_t *at = entry.at,
                   *closed = list_last(entry, ']').at; /* entry.at without a bracket */
     const char *meant;
     for (; at < entry.end && strchr(" \t,|<\"", *at) == NULL; at++) {
         const bool in_path = at > entry.at + 1 && at[-1] == '/' && at[-2] != '/';
         if (*at == '[' && (in_path || closed <= at || closed == entry.at) &&
-            list_piece((struct list_span){at, entry.end}, false, &meant) == 0)
+            list_bracket((struct list_piece){at, entry.end}, false, &meant) == 0)
             break;
     }
     return at;
 }
 
-static enum list_class list_judge(struct bloom_list *list, struct list_span *field) {
+static enum list_class list_judge(struct bloom_list *list, struct list_piece *field) {
     if (!list_has(*field, '.')) {
         const enum list_class type = list_meaning_of(*field).type;
         if (type != LIST_IS_WORD || !list_has(*field, ':'))
@@ -267,8 +267,8 @@ static enum list_class list_judge(struct bloom_list *list, struct list_span *fie
                : list_key_class(list, *field);
 }
 
-enum list_class list_class_of(struct bloom_list *list, struct list_span *field) {
-    struct list_span value = *field;
+enum list_class list_class_of(struct bloom_list *list, struct list_piece *field) {
+    struct list_piece value = *field;
     const enum list_class class = list_judge(list, field);
     if (class != LIST_IS_WORD || list_meaning_of(list_split(&value, ':')).type != LIST_IS_HOST_TYPE)
         return class;

@@ -7,12 +7,12 @@
 /* Returns the length of the mark that a document puts before an item, with the blank after it: a
  * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
  * needs no blank. Returns 0 for a line without a mark. */
-static size_t list_mark(struct bloom_list *list, struct list_span line) {
+static size_t list_mark(struct bloom_list *list, struct list_piece line) {
     static const char *const MARKS[] = {"- ", "* ", "+ ", "\xe2\x80\xa2 "};
     for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
         if (list_begins(line, MARKS[i]))
             return strlen(MARKS[i]);
-    struct list_span item = {line.at + 1, line.end};
+    struct list_piece item = {line.at + 1, line.end};
     if (*line.at == '|')
         return list_begins(item, " ") ||
                (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
@@ -27,7 +27,7 @@ static size_t list_mark(struct bloom_list *list, struct list_span line) {
 
 /* Removes what documents and YAML write around an item, so that the other forms see what is in it:
  * its mark, the bars at both ends of a row, and quotation marks or backticks around all of it. */
-enum list_form list_marks(struct bloom_list *list, struct list_span *line) {
+enum list_form list_marks(struct bloom_list *list, struct list_piece *line) {
     (void)list;
     if (url_is_letter(*line->at)) /* as most lines do */
         return LIST_OTHER;
@@ -35,7 +35,7 @@ enum list_form list_marks(struct bloom_list *list, struct list_span *line) {
     if (line->at == line->end)
         return LIST_NOTHING;
     const bool has_bar = *line->at == '|';
-    struct list_span item = *line;
+    struct list_piece item = *line;
     size_t mark = 0;
     size_t more = 1;
     for (unsigned marks = 0; marks < 3 && more > 0; marks++) { /* in linear time */
@@ -57,15 +57,15 @@ enum list_form list_marks(struct bloom_list *list, struct list_span *line) {
 }
 
 /* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
-enum list_form list_map(struct bloom_list *list, struct list_span *line) {
+enum list_form list_map(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    struct list_span rest = *line;
-    const struct list_span key = list_split(&rest, ':');
+    struct list_piece rest = *line;
+    const struct list_piece key = list_split(&rest, ':');
     const bool is_name = list_is(key, "name");
     if (!url_is_letter(*line->at) || rest.at == rest.end || !list_is_blank(*rest.at) ||
         (!is_name && list_meaning_of(key).type != LIST_IS_HOST_TYPE))
         return LIST_OTHER;
-    struct list_span value = list_unquoted(list_word(&rest));
+    struct list_piece value = list_unquoted(list_word(&rest));
     rest = list_trim(rest);
     if ((rest.at < rest.end && *rest.at != '#') ||
         list_class_of(list, &value) < (is_name ? LIST_IS_ENTRY : LIST_IS_DOUBTFUL))
@@ -75,15 +75,15 @@ enum list_form list_map(struct bloom_list *list, struct list_span *line) {
 }
 
 /* A pattern of STIX with one comparison: [domain-name:value = 'h']. */
-enum list_form list_pattern(struct bloom_list *list, struct list_span *line) {
+enum list_form list_pattern(struct bloom_list *list, struct list_piece *line) {
     (void)list;
     if (!list_begins(*line, "[") || !list_ends(*line, "']"))
         return LIST_OTHER;
-    struct list_span value = {line->at + 1, line->end - 1};
-    struct list_span object = list_trim(list_split(&value, '='));
+    struct list_piece value = {line->at + 1, line->end - 1};
+    struct list_piece object = list_trim(list_split(&value, '='));
     value = list_trim(value);
     if (!list_ends(object, ":value") || !list_begins(value, "'") ||
-        list_find((struct list_span){value.at + 1, value.end}, '\'') != value.end - 1)
+        list_find((struct list_piece){value.at + 1, value.end}, '\'') != value.end - 1)
         return LIST_OTHER;
     object.end -= strlen(":value");
     *line = list_unquoted(value);
@@ -91,25 +91,25 @@ enum list_form list_pattern(struct bloom_list *list, struct list_span *line) {
 }
 
 /* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h, src="hxxps://h. */
-static struct list_span list_after_label(struct list_span word) {
-    struct list_span rest = {list_find_any(word, ":=./[") + 1, word.end};
+static struct list_piece list_after_label(struct list_piece word) {
+    struct list_piece rest = {list_find_any(word, ":=./[") + 1, word.end};
     if (rest.at >= rest.end || strchr(":=", rest.at[-1]) == NULL)
         return word;
     rest.at += *rest.at == '"';
     return rest;
 }
 
-struct list_span list_find_defanged(struct bloom_list *list, struct list_span line) {
+struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece line) {
     static const char AROUND[] = "`'\"(),;:<>*|-.+";
     const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");
-    struct list_span name = {line.end, line.end}, address = name;
+    struct list_piece name = {line.end, line.end}, address = name;
     for (bool has_mail = false; may_be && line.at < line.end;) {
-        struct list_span word = list_word(&line);
+        struct list_piece word = list_word(&line);
         while (word.at < word.end && memchr(AROUND, *word.at, strlen(AROUND)) != NULL)
             word.at++;
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
-        const struct list_span rest = list_after_label(word);
+        const struct list_piece rest = list_after_label(word);
         if (!list_is_defanged(word) && list_mangled_scheme(rest) == 0)
             continue;
         enum list_class class = list_class_of(list, &word);
@@ -123,7 +123,7 @@ struct list_span list_find_defanged(struct bloom_list *list, struct list_span li
         if (class < LIST_IS_ENTRY || has_mail)
             continue;
         list_read(list, word, LIST_FIELD);
-        struct list_span *first = list->url.address ? &address : &name;
+        struct list_piece *first = list->url.address ? &address : &name;
         if (first->at == first->end)
             *first = word;
     }
@@ -133,10 +133,10 @@ struct list_span list_find_defanged(struct bloom_list *list, struct list_span li
 /* A line that begins with a URL is that URL, unless a person has defanged it and added words. A URL
  * among words has nothing but numbers and signs before it, because other lines are prose. In a list
  * whose author defangs addresses, those that are not defanged are its sources. */
-enum list_form list_words(struct bloom_list *list, struct list_span *line) {
-    const struct list_span defanged = list_find_defanged(list, *line);
+enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
+    const struct list_piece defanged = list_find_defanged(list, *line);
     const bool has_blank = list_has(*line, ' ');
-    struct list_span rest = *line;
+    struct list_piece rest = *line;
     if (!has_blank && (defanged.at == defanged.end || list_length(defanged) == list_length(*line)))
         return LIST_OTHER;
     if (defanged.at < defanged.end) {
@@ -147,7 +147,7 @@ enum list_form list_words(struct bloom_list *list, struct list_span *line) {
     if (list_has_scheme(*line))
         return LIST_PLAIN;
     while (rest.at < rest.end && !list->state.defanged) {
-        struct list_span word = list_unquoted(list_word(&rest));
+        struct list_piece word = list_unquoted(list_word(&rest));
         if (list_has_scheme(word)) {
             *line = word;
             return LIST_FIELD;
@@ -156,7 +156,7 @@ enum list_form list_words(struct bloom_list *list, struct list_span *line) {
             break;
     }
     rest = *line;
-    struct list_span host = list_word(&rest);
+    struct list_piece host = list_word(&rest);
     if (!list_begins(list_trim(rest), "@") || list_class_of(list, &host) < LIST_IS_DOUBTFUL)
         return LIST_WORDS;
     *line = host; /* h @schedule of dnscrypt-proxy */
