@@ -44,11 +44,6 @@ char *bloom_database_message(struct bloom_database *database) {
     return message;
 }
 
-void bloom_database_take_message(struct bloom_database *database, struct bloom_database *other) {
-    sqlite3_free(database->message);
-    database->message = bloom_database_message(other);
-}
-
 /* Life */
 
 bool bloom_database_open(struct bloom_database *database, struct bloom_connection *owner,

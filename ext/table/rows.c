@@ -187,15 +187,13 @@ void bloom_rows_drop_clean(struct bloom_row_memory *rows) {
 }
 
 void bloom_rows_drop(struct bloom_row_memory *rows) {
-    rows->drafts = NULL;
-    for (size_t i = 0; i < rows->slot_count; i++)
-        if (has_bytes(&rows->slots[i]))
-            free_row(rows, rows->slots[i].row);
+    while (rows->drafts != NULL)
+        bloom_rows_clean_first(rows);
+    bloom_rows_drop_clean(rows);
     subtract_bytes(rows, rows->slot_count * sizeof *rows->slots);
     sqlite3_free(rows->slots);
     rows->slots = NULL;
-    rows->slot_count = rows->used = 0;
-    rows->is_full = false;
+    rows->slot_count = 0;
 }
 
 #ifdef BLOOM_ASSERTS

@@ -236,10 +236,12 @@ static int write_twin(struct bloom_span *span, struct bloom_span *twin) {
     int code = bloom_database_begin_operation(&twin->database);
     if (code == SQLITE_OK)
         code = bloom_span_write(twin);
-    if (code == SQLITE_OK)
+    if (code == SQLITE_OK) {
         bloom_span_end(twin);
-    else
-        bloom_database_take_message(&span->database, &twin->database);
+        return code;
+    }
+    sqlite3_free(bloom_database_message(&span->database));
+    span->database.message = bloom_database_message(&twin->database);
     return code;
 }
 
