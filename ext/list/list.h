@@ -83,9 +83,12 @@ bool list_is_local(const struct bloom_list *list);
  * some names are those of the machine itself. */
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
     const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
+    const bool is_rule =
+        form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
     const bool may_be_local =
-        *list->key == 'l' || (list->url.address && form != LIST_ADBLOCK &&
-                              form != LIST_ADBLOCK_OPTIONS && form != LIST_ADBLOCK_CONDITION);
+        *list->key == 'l' ||
+        (list->url.address && !is_rule &&
+         (*list->key == '0' || *list->key == '[' || memcmp(list->key, "127", 3) == 0));
     return may_be_local && list_is_local(list) ? LIST_LOCAL : is_page ? LIST_ADBLOCK_PAGE : form;
 }
 
