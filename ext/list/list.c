@@ -137,6 +137,13 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     return true;
 }
 
+static enum list_form list_read_entry(struct bloom_list *list, struct list_piece piece,
+                                      enum list_form form) {
+    form = list_read(list, piece, form);
+    list->state.defanged |= list->defanged;
+    return form;
+}
+
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
     const size_t left = list->length - list->sought;
     const size_t before =
@@ -147,8 +154,7 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
     for (;;) {
         if (list->state.names.at < list->state.names.end) {
             piece = list_next_name(&list->state.names, list->state.form);
-            form = list_read(list, piece, list->state.form);
-            list->state.defanged |= list->defanged;
+            form = list_read_entry(list, piece, list->state.form);
             break;
         }
         if ((is_text = list_next_plain(list, &piece, &form)))
@@ -165,10 +171,8 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
         form = list_narrow(list, &piece);
         if (form == LIST_NOTHING || list->state.names.at < list->state.names.end)
             continue;
-        if (form < LIST_NO_KEY) {
-            form = list_read(list, piece, form);
-            list->state.defanged |= list->defanged;
-        }
+        if (form < LIST_NO_KEY)
+            form = list_read_entry(list, piece, form);
         if (form != LIST_FIELD)
             piece = whole;
         break;
