@@ -18,7 +18,7 @@ static bool is_file_name(const uint8_t *text, size_t length) {
     static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list", ".lst",
                                        ".log", ".hosts", ".conf", ".yaml", ".yml",  ".gz"};
     enum { NAME_MOST = 260 };
-    struct list_span name = {text, text + length};
+    struct list_piece name = {text, text + length};
     bool ends = false, common = length > 0 && text[length - 1] > ' ';
     while (name.at < name.end && name.end[-1] <= ' ')
         name.end--;
@@ -44,16 +44,16 @@ static bool is_file_name(const uint8_t *text, size_t length) {
         return false;
     while (*name.at == '.') /* of ../lists/x */
         name.at++;
-    return !list_has((struct list_span){name.at, slash}, '.');
+    return !list_has((struct list_piece){name.at, slash}, '.');
 }
 
 /* Returns true if a text is one URL without a line end. That is meant as the address of a text. */
 static bool is_address(const uint8_t *text, size_t length) {
     static const char *const SCHEMES[] = {"http://", "https://", "ftp://", "file://"};
-    const struct list_span span = {text, text + length};
+    const struct list_piece piece = {text, text + length};
     bool has_scheme = false;
     for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; i++)
-        has_scheme |= list_begins(span, SCHEMES[i]);
+        has_scheme |= list_begins(piece, SCHEMES[i]);
     for (size_t i = 0; has_scheme && i < length; i++)
         has_scheme = text[i] > ' ';
     return has_scheme;

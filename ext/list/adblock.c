@@ -7,7 +7,7 @@
 
 /* Returns true if a # begins the mark of a cosmetic rule: ##, #@#, #?#, #$#, #%#, #$?# and so
  * on. */
-static bool list_is_mark(struct list_span mark) {
+static bool list_is_mark(struct list_piece mark) {
     mark.at++;
     mark.at += list_begins(mark, "@");
     mark.at += list_begins(mark, "$");
@@ -17,7 +17,7 @@ static bool list_is_mark(struct list_span mark) {
 
 /* Returns true if what is before the mark of a rule can be the domains or pages that it is for.
  * They contain no scheme, quotation mark or semicolon, and no blank except after a comma. */
-static bool list_is_scope(struct list_span scope) {
+static bool list_is_scope(struct list_piece scope) {
     for (const uint8_t *at = scope.at; at < scope.end; at++)
         if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ','))
             return false;
@@ -27,24 +27,24 @@ static bool list_is_scope(struct list_span scope) {
 /* Returns true if a rule of Adblock, uBlock or AdGuard is about elements of a page. It has a mark
  * after the domains that it is for, or after a regular expression for them. With a blank before the
  * mark and one after it, it is a remark instead. */
-static bool list_is_cosmetic(struct list_span line) {
-    struct list_span rest = line;
+static bool list_is_cosmetic(struct list_piece line) {
+    struct list_piece rest = line;
     if (list_begins(line, "[$"))
         list_split(&rest, ']');
     const uint8_t *at = rest.at;
-    const struct list_span mark = {list_find(rest, '#'), line.end};
+    const struct list_piece mark = {list_find(rest, '#'), line.end};
     if (at < line.end && *at == '/') {
         while (++at < mark.at && (*at != '/' || (at + 1 < mark.at && at[1] != ',')))
             continue;
         return at < mark.at && mark.at < line.end && list_is_mark(mark);
     }
     if (mark.at < line.end && list_is_mark(mark)) {
-        const struct list_span scope = list_trim((struct list_span){at, mark.at});
-        const uint8_t *after = list_find((struct list_span){mark.at + 1, line.end}, '#') + 1;
+        const struct list_piece scope = list_trim((struct list_piece){at, mark.at});
+        const uint8_t *after = list_find((struct list_piece){mark.at + 1, line.end}, '#') + 1;
         return list_is_scope(scope) &&
                (scope.end == mark.at || (after < line.end && !list_is_blank(*after)));
     }
-    const struct list_span dollar = {list_find(rest, '$'), line.end};
+    const struct list_piece dollar = {list_find(rest, '$'), line.end};
     if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
         return false;
     while (at < dollar.at && (list_is_of_name(*at) || (*at != '\0' && strchr(".,~*", *at) != NULL)))
@@ -66,7 +66,7 @@ enum list_option {
 };
 
 /* Returns what an option does, by its name, which may have a ~ in front. */
-static enum list_option list_option_of(struct list_span name) {
+static enum list_option list_option_of(struct list_piece name) {
     static const struct {
         enum list_option option, with_tilde;
         const char *names;
@@ -102,15 +102,15 @@ static enum list_option list_option_of(struct list_span name) {
 }
 
 /* Returns the host of a pattern. */
-static struct list_span list_pattern_host(struct list_span pattern) {
+static struct list_piece list_pattern_host(struct list_piece pattern) {
     pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
-    return (struct list_span){pattern.at, list_find_any(pattern, "/^:?|*")};
+    return (struct list_piece){pattern.at, list_find_any(pattern, "/^:?|*")};
 }
 
 /* Returns true if a host is a domain or below it, or may be. Of word.* the host has `word.` in it.
  * Whether it matches another wildcard or a regular expression is not known. A host that is longer
  * than DNS allows is not compared, so that a line takes linear time. */
-static bool list_is_below(struct list_span host, struct list_span domain) {
+static bool list_is_below(struct list_piece host, struct list_piece domain) {
     enum { HOST_MOST = 255 };
     const bool any_suffix = list_ends(domain, ".*");
     domain.end -= any_suffix;
@@ -133,11 +133,11 @@ static bool list_is_below(struct list_span host, struct list_span domain) {
 /* Returns true if a rule with these values, which have bars between them, does not stop everybody:
  * one of them is not an exception, or is an exception for the page that the rule names. Exceptions
  * begin with ~, but those of denyallow do not. */
-static bool list_demands(struct list_span values, bool denies, struct list_span pattern) {
-    const struct list_span host = list_pattern_host(pattern);
+static bool list_demands(struct list_piece values, bool denies, struct list_piece pattern) {
+    const struct list_piece host = list_pattern_host(pattern);
     bool demands = list_length(values) == 0;
     while (values.at < values.end && !demands) {
-        struct list_span value = list_split(&values, '|');
+        struct list_piece value = list_split(&values, '|');
         demands = denies == (*value.at == '~');
         value.at += !denies;
         demands = demands || list_is_below(host, value);
@@ -147,18 +147,19 @@ static bool list_demands(struct list_span values, bool denies, struct list_span 
 
 /* Returns true if what a resolver is to answer stops a page: an error, nothing, or a blocking
  * address. It is written NXDOMAIN, 0.0.0.0 or NOERROR;A;0.0.0.0. */
-static bool list_answers_nothing(struct list_span value) {
-    const struct list_span code = {value.at, list_find(value, ';')}, answer = list_last(value, ';');
+static bool list_answers_nothing(struct list_piece value) {
+    const struct list_piece code = {value.at, list_find(value, ';')},
+                            answer = list_last(value, ';');
     return list_is_one_of(code, ",nxdomain,refused,servfail,") || list_is_sink(answer) ||
            (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
 }
 
 /* Returns whether a rule with some options does not block, has a condition, or stops whoever opens
  * what its pattern names. LIST_PLAIN means that some of them are not options. */
-static enum list_form list_with_options(struct list_span options, struct list_span pattern) {
+static enum list_form list_with_options(struct list_piece options, struct list_piece pattern) {
     bool has[LIST_ANY_OPTION + 1] = {false};
     while (options.at < options.end) {
-        struct list_span value = list_split(&options, ',');
+        struct list_piece value = list_split(&options, ',');
         enum list_option option = list_option_of(list_trim(list_split(&value, '=')));
         if (option == LIST_REWRITE)
             option = list_answers_nothing(value) ? LIST_ANY_OPTION : LIST_CHANGES;
@@ -176,7 +177,7 @@ static enum list_form list_with_options(struct list_span options, struct list_sp
 
 /* Returns the dollar before the options of a rule, or the end if there are none. It is the last
  * dollar that a name follows, and then nothing, a value or another option. */
-static const uint8_t *list_options(struct list_span line) {
+static const uint8_t *list_options(struct list_piece line) {
     const bool any = list_has(line, '$');
     for (const uint8_t *dollar = line.end; any && dollar-- > line.at + 1;) {
         const uint8_t *at = dollar + 1;
@@ -193,7 +194,7 @@ static const uint8_t *list_options(struct list_span line) {
     return line.end;
 }
 
-const uint8_t *list_plain_options(struct bloom_list *list, struct list_span rest,
+const uint8_t *list_plain_options(struct bloom_list *list, struct list_piece rest,
                                   enum list_form *form) {
     const size_t length = list_length(list->state.options);
     if (length == 0 || list_length(rest) <= length ||
@@ -202,15 +203,15 @@ const uint8_t *list_plain_options(struct bloom_list *list, struct list_span rest
         while (end < rest.end && (url_is_letter(*end) || url_is_digit(*end) ||
                                   (*end != '\0' && strchr("-_,.=|~", *end) != NULL))) {
             if ((*end == '~' && (end[-1] == '=' || end[-1] == '|')) ||
-                (*end == '=' && list_ends((struct list_span){rest.at, end}, "denyallow")))
+                (*end == '=' && list_ends((struct list_piece){rest.at, end}, "denyallow")))
                 return rest.at; /* an exception, which may be for the page of the rule */
             end++;
         }
-        if (list_options((struct list_span){rest.at - 1, end}) != rest.at)
+        if (list_options((struct list_piece){rest.at - 1, end}) != rest.at)
             return rest.at;
-        list->state.options = (struct list_span){rest.at, end};
+        list->state.options = (struct list_piece){rest.at, end};
         list->state.with_options =
-            list_with_options((struct list_span){rest.at + 1, end}, (struct list_span){end, end});
+            list_with_options((struct list_piece){rest.at + 1, end}, (struct list_piece){end, end});
         if (list->state.with_options == LIST_PLAIN)
             list->state.with_options = LIST_ADBLOCK_CONDITION;
     }
@@ -220,14 +221,14 @@ const uint8_t *list_plain_options(struct bloom_list *list, struct list_span rest
 
 /* Returns true if what is before options may be the pattern of a rule although nothing marks it as
  * one, such as .host/path, host/path and 2001:db8::1. */
-static bool list_is_pattern(struct list_span pattern) {
+static bool list_is_pattern(struct list_piece pattern) {
     return list_find_any(pattern, " \t\",;") == pattern.end &&
            (list_has(pattern, '.') || list_has(pattern, ':')) && !list_has_scheme(pattern);
 }
 
 /* Returns true if a pattern ends with a dot or a hyphen in the name of a host, which therefore goes
  * on. */
-static bool list_ends_in_name(struct list_span pattern) {
+static bool list_ends_in_name(struct list_piece pattern) {
     pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
     return list_length(pattern) > 1 && (pattern.end[-1] == '.' || pattern.end[-1] == '-') &&
            !list_has(pattern, '/');
@@ -235,11 +236,11 @@ static bool list_ends_in_name(struct list_span pattern) {
 
 /* In a list with the heading [Adblock ...], such as EasyList, everything but a name is only a part,
  * because uBlock and AdGuard take a name for a host. A name that ends like a file is not a host. */
-bool list_is_part(const struct bloom_list *list, struct list_span pattern) {
+bool list_is_part(const struct bloom_list *list, struct list_piece pattern) {
     const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
     if (!list->state.adblock && !is_odd)
         return false;
-    const struct list_span host = {pattern.at, list_find(pattern, ':')};
+    const struct list_piece host = {pattern.at, list_find(pattern, ':')};
     if ((list_is_ipv4(host) && !list_has(pattern, '/')) ||
         list_is_ipv6(list_without_brackets(pattern)))
         return false;
@@ -250,7 +251,7 @@ bool list_is_part(const struct bloom_list *list, struct list_span pattern) {
     return list->state.adblock && (is_odd || pattern.at < pattern.end);
 }
 
-enum list_form list_adblock(struct bloom_list *list, struct list_span *line) {
+enum list_form list_adblock(struct bloom_list *list, struct list_piece *line) {
     enum list_form form = LIST_OTHER;
     if (list_begins(*line, "@@"))
         return LIST_EXCEPTION;
@@ -268,10 +269,11 @@ enum list_form list_adblock(struct bloom_list *list, struct list_span *line) {
     }
     const uint8_t *dollar = list_options(*line);
     if (dollar < line->end) {
-        const struct list_span pattern = list_trim((struct list_span){line->at, dollar});
+        const struct list_piece pattern = list_trim((struct list_piece){line->at, dollar});
         const bool is_rule = form == LIST_ADBLOCK || dollar[-1] == '^' || dollar[-1] == '|' ||
                              (*line->at == '/' && dollar[-1] == '/');
-        enum list_form with = list_with_options((struct list_span){dollar + 1, line->end}, pattern);
+        enum list_form with =
+            list_with_options((struct list_piece){dollar + 1, line->end}, pattern);
         if (is_rule && with == LIST_PLAIN) /* a program drops a rule that it does not know */
             with = LIST_ADBLOCK_CONDITION;
         if (is_rule || (with != LIST_PLAIN && list_is_pattern(pattern))) {

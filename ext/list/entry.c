@@ -5,10 +5,10 @@
 
 /* Removes the wildcards at both ends: *.h, .h, +.h, h/\*, *://h, http://\*.h. Returns true if there
  * were any. */
-static bool list_wildcard(struct list_span *line) {
-    const struct list_span whole = *line;
+static bool list_wildcard(struct list_piece *line) {
+    const struct list_piece whole = *line;
     if (list_has_scheme(*line)) {
-        const struct list_span host = {list_find(*line, ':'), line->end};
+        const struct list_piece host = {list_find(*line, ':'), line->end};
         if (list_begins(*line, "*://") || list_begins(host, "://*."))
             line->at = host.at + strlen("://");
     }
@@ -19,12 +19,12 @@ static bool list_wildcard(struct list_span *line) {
 
 /* Recognises text that parses as a URL but was not meant as one: a number, or a mail address, whose
  * host everybody uses. */
-static enum list_form list_other(struct list_span span) {
-    if (list_has_scheme(span))
+static enum list_form list_other(struct list_piece piece) {
+    if (list_has_scheme(piece))
         return LIST_PLAIN;
-    if (list_has(span, '@') && !list_has(span, '/'))
+    if (list_has(piece, '@') && !list_has(piece, '/'))
         return LIST_MAIL;
-    return list_is_number(span) || list_is_card(span) ? LIST_NUMBER : LIST_PLAIN;
+    return list_is_number(piece) || list_is_card(piece) ? LIST_NUMBER : LIST_PLAIN;
 }
 
 /* Returns true if the host is a name of letters, digits, hyphens, underscores and dots. */
@@ -39,16 +39,16 @@ static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
 /* Returns true if a text is a range of addresses (192.0.2.0/24) and not a page of one address
  * (192.0.2.7/24). In the first address of a network, the bits that tell its hosts apart are
  * zero. */
-static bool list_is_range(struct list_span span) {
+static bool list_is_range(struct list_piece piece) {
     uint8_t address[IPV4_BYTES];
-    struct list_span rest = span;
+    struct list_piece rest = piece;
     if (list_network(&rest) != LIST_RANGE)
         return false;
-    if (rest.end == span.end || !list_is_ipv4(rest))
+    if (rest.end == piece.end || !list_is_ipv4(rest))
         return true;
     url_read_number(rest.at, list_length(rest), address);
     uint32_t bits = 0, value = 0;
-    for (const uint8_t *at = rest.end + 1; at < span.end; at++)
+    for (const uint8_t *at = rest.end + 1; at < piece.end; at++)
         bits = 10 * bits + url_digit(*at);
     for (unsigned i = 0; i < IPV4_BYTES; i++)
         value = value << 8 | address[i];
@@ -57,13 +57,13 @@ static bool list_is_range(struct list_span span) {
 
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key) {
-    struct list_span span = list_without_spaces((struct list_span){text, text + length});
+    struct list_piece piece = list_without_spaces((struct list_piece){text, text + length});
     return url->scheme || ((url->address || list_names_host(url, key)) &&
-                           list_other(span) == LIST_PLAIN && !list_is_range(span));
+                           list_other(piece) == LIST_PLAIN && !list_is_range(piece));
 }
 
 bool list_is_local(const struct bloom_list *list) {
-    struct list_span domain = {list->key, list->key + list->url.host};
+    struct list_piece domain = {list->key, list->key + list->url.host};
     if (list->url.address)
         return list->url.length == list->url.host + 1 &&
                list_is_sink(list_without_brackets(domain));
@@ -75,41 +75,46 @@ bool list_is_local(const struct bloom_list *list) {
 
 /* Returns why a key is not an entry of its own, or LIST_PLAIN. */
 static enum list_form list_key_form(const struct bloom_list *list) {
-    const struct list_span key = {list->key, list->key + list->url.length};
+    const struct list_piece key = {list->key, list->key + list->url.length};
     return url_is_digit(*key.at) && list_is_range(key) ? LIST_RANGE : list_other(key);
 }
 
-enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form) {
+bool list_read_plain(struct bloom_list *list, struct list_piece field) {
+    struct bloom_url_plain plain;
+    if (!bloom_url_read_plain(&plain, field.at, list_length(field)) ||
+        plain.end < list_length(field))
+        return false;
+    memcpy(list->text, field.at, list->used = plain.end);
+    bloom_url_write_plain(&list->url, &plain, field.at, list->key);
+    list->defanged = false;
+    list->judged = field;
+    list->judged_form = list_settle(list, LIST_FIELD);
+    return true;
+}
+
+/* Makes the key of an entry that is not a plain URL. */
+static enum list_form list_make(struct bloom_list *list, struct list_piece piece,
+                                enum list_form form) {
     const bool is_rule =
         form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
-    struct bloom_url_plain plain;
-    list->defanged = false;
-    span = list_trim(span);
-    if (form == LIST_HOSTS && list_is_ip(span))
-        return LIST_HOSTS_ADDRESS;
-    if (bloom_url_read_plain(&plain, span.at, list_length(span)) &&
-        plain.end == list_length(span)) {
-        memcpy(list->text, span.at, list->used = plain.end);
-        bloom_url_write_plain(&list->url, &plain, span.at, list->key);
-        return list_settle(list, form);
-    }
-    const struct list_span whole = span;
-    const bool is_field = form == LIST_FIELD || form == LIST_COLUMN;
-    const char *escaped = is_field && span.at > list->bytes && span.at[-1] == '"' ? "\"\""
-                          : form == LIST_ANCHORED                                 ? "\\."
-                                                                                  : NULL;
-    const bool wildcard = list_wildcard(&span);
+    const struct list_piece whole = piece;
+    const char *escaped = form == LIST_FIELD && piece.at > list->bytes && piece.at[-1] == '"'
+                              ? "\"\""
+                          : form == LIST_ANCHORED ? "\\."
+                                                  : NULL;
+    const bool wildcard = list_wildcard(&piece);
     enum list_form network = LIST_PLAIN;
-    if (list_has(span, '*') && !list_begins(span, "h**p") && !is_field)
+    list->defanged = false;
+    if (list_has(piece, '*') && !list_begins(piece, "h**p") && form != LIST_FIELD)
         return LIST_INNER_WILDCARD;
-    list->defanged = list_refang(span, escaped, list->text, &list->used);
-    span = (struct list_span){list->text, list->text + list->used};
+    list->defanged = list_refang(piece, escaped, list->text, &list->used);
+    piece = (struct list_piece){list->text, list->text + list->used};
     if (!is_rule)
-        network = list_network(&span);
+        network = list_network(&piece);
     if (network >= LIST_NO_KEY)
         return network;
-    const bool has_host = bloom_url_parse(&list->url, span.at, list_length(span), list->key);
-    enum list_form other = has_host && list->url.scheme ? LIST_PLAIN : list_other(span);
+    const bool has_host = bloom_url_parse(&list->url, piece.at, list_length(piece), list->key);
+    enum list_form other = has_host && list->url.scheme ? LIST_PLAIN : list_other(piece);
     if (other >= LIST_NO_KEY)
         return other;
     if (!has_host)
@@ -117,7 +122,7 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     if ((other = list_key_form(list)) >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
-        form = !list_is_text(span)                        ? LIST_BYTES
+        form = !list_is_text(piece)                       ? LIST_BYTES
                : list_find_any(whole, ", ;|") < whole.end ? LIST_WHOLE /* warns, so it goes first */
                : list->defanged                           ? LIST_DEFANGED
                : wildcard                                 ? LIST_WILDCARD
@@ -128,4 +133,19 @@ enum list_form list_read(struct bloom_list *list, struct list_span span, enum li
     if (!list->url.opened || !list_names_host(&list->url, list->key))
         return LIST_UNOPENED;
     return url_find(list->key, 0, list->url.host, '.') < list->url.host ? form : LIST_NO_DOT;
+}
+
+enum list_form list_read(struct bloom_list *list, struct list_piece piece, enum list_form form) {
+    piece = list_trim(piece);
+    if (form == LIST_HOSTS && list_is_ip(piece))
+        return LIST_HOSTS_ADDRESS;
+    const bool is_judged = piece.at == list->judged.at && piece.end == list->judged.end;
+    if (form == LIST_FIELD && is_judged)
+        return list->judged_form;
+    if (list_read_plain(list, piece))
+        return list_settle(list, form);
+    const enum list_form made = list_make(list, piece, form);
+    list->judged = form == LIST_FIELD ? piece : (struct list_piece){NULL, NULL};
+    list->judged_form = made;
+    return made;
 }

@@ -12,7 +12,7 @@ const char *list_note(enum list_form form) {
     return LIST_NOTES[form];
 }
 
-static enum list_form list_remark(struct bloom_list *list, struct list_span *line) {
+static enum list_form list_remark(struct bloom_list *list, struct list_piece *line) {
     const bool is_empty = line->at == line->end;
     if (!is_empty && (!list_is_remark(*line) || *line->at == list->state.heading.separator)) {
         list->state.begun = true;
@@ -22,60 +22,8 @@ static enum list_form list_remark(struct bloom_list *list, struct list_span *lin
     return LIST_NOTHING;
 }
 
-/* Returns the length of the mark that a document puts before an item, with the blank after it: a
- * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
- * needs no blank. Returns 0 for a line without a mark. */
-static size_t list_mark(struct bloom_list *list, struct list_span line) {
-    static const char *const MARKS[] = {"- ", "* ", "+ ", "\xe2\x80\xa2 "};
-    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
-        if (list_begins(line, MARKS[i]))
-            return strlen(MARKS[i]);
-    struct list_span item = {line.at + 1, line.end};
-    if (*line.at == '|')
-        return list_begins(item, " ") ||
-               (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
-    if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
-        return 1; /* -192[.]0[.]2[.]9 */
-    size_t digits = 0;
-    while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
-        digits++;
-    line.at += digits;
-    return digits > 0 && (list_begins(line, ". ") || list_begins(line, ") ")) ? digits + 2 : 0;
-}
-
-/* Removes what documents and YAML write around an item, so that the other forms see what is in it:
- * its mark, the bars at both ends of a row, and quotation marks or backticks around all of it. */
-static enum list_form list_marks(struct bloom_list *list, struct list_span *line) {
-    (void)list;
-    if (url_is_letter(*line->at)) /* as most lines do */
-        return LIST_OTHER;
-    *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
-    if (line->at == line->end)
-        return LIST_NOTHING;
-    const bool has_bar = *line->at == '|';
-    struct list_span item = *line;
-    size_t mark = 0;
-    size_t more = 1;
-    for (unsigned marks = 0; marks < 3 && more > 0; marks++) { /* in linear time */
-        more = item.at < item.end ? list_mark(list, item) : 0;
-        item.at += more;
-        mark += more;
-        item = more > 0 ? list_trim(item) : item;
-    }
-    if (has_bar && mark > 0)
-        item.end -= list_ends(item, "|");
-    else if (mark > 0)
-        item = list_without_remark(item);
-    if (mark > 0 && list_has_scheme(item))
-        item.end = list_find(item, ' '); /* what follows explains it */
-    item = list_begins(item, "\"") ? list_trim(item) : list_unquoted(item);
-    if (item.at < item.end)
-        *line = item;
-    return LIST_OTHER;
-}
-
 /* Any line that is left: a URL or name, unless it is a part of an address or a hash. */
-static enum list_form list_bare(struct bloom_list *list, struct list_span *line) {
+static enum list_form list_bare(struct bloom_list *list, struct list_piece *line) {
     return list_is_hash(*line)                                    ? LIST_HASH
            : list_is_part(list, *line) && !list_has_scheme(*line) ? LIST_PART
                                                                   : LIST_PLAIN;
@@ -102,7 +50,7 @@ static list_reader *const ORDER[] = {
     list_bare,                 /* what is left is one word */
 };
 
-enum list_form list_narrow(struct bloom_list *list, struct list_span *line) {
+enum list_form list_narrow(struct bloom_list *list, struct list_piece *line) {
     enum list_form form = LIST_OTHER;
     for (size_t i = 0; form == LIST_OTHER; i++)
         form = ORDER[i](list, line);

@@ -1,10 +1,10 @@
 /* The forms in which lists are published. A line is offered to one form after the other (forms.c),
- * and each form is one function in the file of its family: hosts.c, adblock.c, programs.c and
- * fields.c. What several forms need is in parts.c. ext/URLS.md says how each form is read. */
+ * and each form is one function in the file of its family: hosts.c, adblock.c, programs.c, rows.c
+ * and words.c. What several forms need is in parts.c. ext/URLS.md says how each form is read. */
 #ifndef BLOOM_LIST_FORMS_H
 #define BLOOM_LIST_FORMS_H
 
-#include "list/span.h"
+#include "list/piece.h"
 
 struct bloom_list;
 
@@ -25,7 +25,6 @@ struct bloom_list;
     FORM(LIST_PROXY, "rule of a proxy")                                                            \
     FORM(LIST_ANCHORED, "regular expression for a host")                                           \
     FORM(LIST_FIELD, "one of several fields")                                                      \
-    FORM(LIST_COLUMN, "one of several fields") /* of a table with a heading */                     \
     FORM(LIST_WILDCARD, "wildcard")                                                                \
     FORM(LIST_DEFANGED, "defanged")                                                                \
     FORM(LIST_BYTES, "not UTF-8, read byte by byte")                                               \
@@ -59,37 +58,33 @@ enum list_form {
 };
 #undef LIST_FORM
 
-/* The most fields of a row that are read. */
-enum { LIST_FIELDS = 64 };
-
 /* The heading of a table: what separates fields, how many there are, and which of them, counted
  * from 0, is the entry. If there are no fields, the list has no heading. */
 struct list_heading {
     uint8_t separator;
     unsigned fields, field;
-    unsigned second;       /* the entry if `field` has a word instead; `field` if there is none */
-    bool certain;          /* the name of the field says that it is a host, an address or a URL */
-    bool hosts_alone;      /* paths are in another field, so the host alone would block too much */
-    uint64_t about_others; /* bit i: the name of field i says that it is not about a host */
+    bool certain;    /* the name of the field says that it is a host, an address or a URL */
+    uint64_t named;  /* bit i: field i can be the entry; if not certain, also value and data */
+    uint64_t barred; /* bit i: the name of field i says that it is no entry */
 };
 
 /* What a line leaves for the next call. */
 struct list_state {
     /* The rest of a line with several names, and how it is read. */
-    struct list_span names;
+    struct list_piece names;
     enum list_form form;
     bool begun;    /* a line has been read that is not a remark, so no heading can follow */
     bool adblock;  /* the list has the heading [Adblock ...] */
     bool defanged; /* the list has had a defanged entry */
     /* The options of the last rule and what they do, because most rules have the same. */
-    struct list_span options;
+    struct list_piece options;
     enum list_form with_options;
     struct list_heading heading;
 };
 
 /* Narrows a line, without blanks around it, down to its entry. If the line has several names, they
  * are left in the state instead. */
-enum list_form list_narrow(struct bloom_list *list, struct list_span *line);
+enum list_form list_narrow(struct bloom_list *list, struct list_piece *line);
 
 /* Returns the words for a form; NULL for LIST_PLAIN. */
 const char *list_note(enum list_form form);
@@ -97,57 +92,61 @@ const char *list_note(enum list_form form);
 /* A form narrows a line of its own down to the entry and returns how it was read, or why there is
  * no entry. It returns LIST_OTHER for any other line, from which it may have removed a remark or
  * the marks of an item. */
-typedef enum list_form list_reader(struct bloom_list *list, struct list_span *line);
+typedef enum list_form list_reader(struct bloom_list *list, struct list_piece *line);
 
 /* parts.c */
 
 /* Recognises remarks: #, !, ;, // alone or in a line of several words, [Adblock Plus 2.0]. */
-bool list_is_remark(struct list_span line);
+bool list_is_remark(struct list_piece line);
 
 /* Removes the remark after an entry. A dot or a colon is before it, and its sign follows a blank
  * and is not in quotation marks. */
-struct list_span list_without_remark(struct list_span line);
+struct list_piece list_without_remark(struct list_piece line);
 
 /* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
  * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
-enum list_form list_network(struct list_span *span);
-
-/* Removes the first field from the rest of a line, and returns it without blanks and quotation
- * marks around it. After the last field the rest begins past the end of the line. */
-struct list_span list_next_field(struct list_span *rest, uint8_t separator);
+enum list_form list_network(struct list_piece *piece);
 
 /* hosts.c */
 list_reader list_hosts, list_range;
 
 /* Returns true if a hosts file gives an address to names: it blocks, or it is of the own net. */
-bool list_is_of_hosts(struct list_span address);
+bool list_is_of_hosts(struct list_piece address);
 
 /* Removes the next of several names from the list, which must have one, and returns it. */
-struct list_span list_next_name(struct list_span *names, enum list_form form);
+struct list_piece list_next_name(struct list_piece *names, enum list_form form);
 
 /* adblock.c */
 list_reader list_adblock;
 
 /* Reads the options of a rule that blocks a plain URL, from their dollar to the end of the line.
  * Returns their end, with the form of the rule; or their dollar, if list_narrow must read them. */
-const uint8_t *list_plain_options(struct bloom_list *list, struct list_span rest,
+const uint8_t *list_plain_options(struct bloom_list *list, struct list_piece rest,
                                   enum list_form *form);
 
 /* Returns true if a pattern that nothing marks as a rule is only a part of an address. */
-bool list_is_part(const struct bloom_list *list, struct list_span pattern);
+bool list_is_part(const struct bloom_list *list, struct list_piece pattern);
 
 /* programs.c */
 list_reader list_dnsmasq, list_unbound, list_zone, list_proxy, list_expression, list_signature;
 
-/* headings.c */
-list_reader list_heading, list_row;
+/* rows.c */
+list_reader list_heading, list_row, list_fields;
 
-/* fields.c */
-list_reader list_pattern, list_map, list_fields, list_words;
+/* words.c */
+list_reader list_marks, list_pattern, list_map, list_words;
+
+/* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is
+ * the first defanged URL, or else the first defanged name of a host (and not of a file), or else
+ * the first defanged address, because other hosts may have that address. What looks like a mail
+ * address may be a host with another one in front of it, as in good[.]example@evil[.]example, so no
+ * host after it counts. The result is empty if there is no entry. */
+struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece line);
+
+/* values.c */
 
 /* The class of a field. From LIST_IS_RANGE on it can be what a row is about. */
 enum list_class {
-    LIST_IS_UNKNOWN, /* not judged yet */
     LIST_IS_MISSING, /* there is no such field */
     LIST_IS_WORD,    /* or anything else that is not an entry */
     LIST_IS_HOST_TYPE,
@@ -158,47 +157,17 @@ enum list_class {
     LIST_IS_URL /* with a scheme, or with a word for its type in front of it */
 };
 
-/* The fields of a row, as far as they were asked for, with their classes. */
-struct list_row {
-    struct bloom_list *list;
-    struct list_span rest;
-    uint8_t separator;
-    uint64_t about_others; /* as in the heading */
-    unsigned count;
-    struct list_span cells[LIST_FIELDS];  /* as they are written */
-    struct list_span fields[LIST_FIELDS]; /* as far as they are entries */
-    uint8_t classes[LIST_FIELDS];         /* enum list_class */
-};
+/* Returns true if all of several words are entries. */
+bool list_are_entries(struct bloom_list *list, struct list_piece words);
 
-void list_begin_row(struct bloom_list *list, struct list_row *row, struct list_span line,
-                    uint8_t separator);
-
-/* Reads the next field of a row. Returns false if there is none. */
-bool list_take_field(struct list_row *row);
-
-/* Returns the class of a field. It passes over empty fields, unless all fields have been read. */
-enum list_class list_class_at(struct list_row *row, unsigned i);
-
-/* Returns true if a field of that class is the entry of its row, by the classes of its neighbours.
- * is_about_others: a word for a type before it says that the row is about something else. */
-bool list_is_meant(enum list_class before, enum list_class class, enum list_class after,
-                   enum list_class next, bool is_about_others);
-
-/* Returns the number of the field that is the entry of a row, from the left, or LIST_FIELDS. */
-unsigned list_choose(struct list_row *row);
-
-/* Narrows a line down to a field of its row, and returns the form, or LIST_RANGE. If the field has
- * several entries, they are left in the state. */
-enum list_form list_take_entry(struct bloom_list *list, struct list_span *line,
-                               const struct list_row *row, unsigned i, enum list_form form);
-
-/* values.c */
+/* Leaves several entries in the state. Returns the form of an entry. */
+enum list_form list_take_names(struct bloom_list *list, struct list_piece words);
 
 /* Returns the class of a field. From a field that was defanged it removes what follows the first
  * comma, bar or blank, because a person wrote that, unless the last word is the defanged name of a
  * file. From one without a scheme it removes what follows a bar, and from `Ip:192.0.2.9` the word
  * for the type. */
-enum list_class list_class_of(struct bloom_list *list, struct list_span *field);
+enum list_class list_class_of(struct bloom_list *list, struct list_piece *field);
 
 /* What the name of a column says of its fields, from the least certain on. */
 enum list_rank {
@@ -208,8 +177,7 @@ enum list_rank {
     LIST_URL_COLUMN,
     LIST_INDICATOR_COLUMN,
     LIST_IOC_COLUMN,
-    LIST_ENTRY_COLUMN,
-    LIST_COLUMNS
+    LIST_ENTRY_COLUMN
 };
 
 /* What a word says, in any case and with any signs between its letters: of the fields beside it if
@@ -218,18 +186,18 @@ struct list_meaning {
     enum list_class type;
     enum list_rank column;
 };
-struct list_meaning list_meaning_of(struct list_span word);
+struct list_meaning list_meaning_of(struct list_piece word);
 
-/* If a span begins with hxxps or the like and a colon, returns the length before the colon.
+/* If a piece begins with hxxps or the like and a colon, returns the length before the colon.
  * Otherwise returns 0. */
-size_t list_mangled_scheme(struct list_span span);
+size_t list_mangled_scheme(struct list_piece piece);
 
 /* Returns true if the first word has something that keeps people from clicking on it. */
-bool list_is_defanged(struct list_span span);
+bool list_is_defanged(struct list_piece piece);
 
 /* Writes an entry without that: hxxp, [.], (dot), [:] and the like. If `escaped` is not NULL, it is
  * two bytes that mean the second of them: "" in a quoted field (RFC 4180), \. in an expression.
  * Returns true if the entry was defanged. */
-bool list_refang(struct list_span span, const char *escaped, uint8_t *text, size_t *used);
+bool list_refang(struct list_piece piece, const char *escaped, uint8_t *text, size_t *used);
 
 #endif

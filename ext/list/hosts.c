@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool list_is_of_hosts(struct list_span address) {
+bool list_is_of_hosts(struct list_piece address) {
     uint8_t bytes[IPV4_BYTES];
     uint16_t groups[IPV6_GROUPS];
     if (list_is(address, "0"))
@@ -23,19 +23,19 @@ bool list_is_of_hosts(struct list_span address) {
 /* A line of a hosts file: an address that blocks or that is of the own net, and names, which are
  * left in the state. Any other address is the entry, and what follows explains it. It may also be
  * the first one of a range. */
-enum list_form list_hosts(struct bloom_list *list, struct list_span *line) {
+enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
     if (url_digit(*line->at) > 15 && *line->at != ':')
         return LIST_OTHER;
-    struct list_span rest = *line, address = list_word(&rest), next;
+    struct list_piece rest = *line, address = list_word(&rest), next;
     const bool is_zero = list_is(address, "0");
     if (address.end == line->end || (!is_zero && !list_is_ip(address)))
         return LIST_OTHER;
     rest.end = list_find(rest, '#');
-    const struct list_span names = rest;
+    const struct list_piece names = rest;
     next = list_word(&rest);
     if (next.at == next.end)
         return LIST_OTHER;
-    struct list_span last = {next.at + list_begins(next, "-"), next.end};
+    struct list_piece last = {next.at + list_begins(next, "-"), next.end};
     const bool is_address = list_is_ip(last);
     const bool is_dash =
         list_is(next, "-") ||
@@ -43,7 +43,7 @@ enum list_form list_hosts(struct bloom_list *list, struct list_span *line) {
     const bool is_public = !list_is_of_hosts(address);
     if (is_dash || (list_has_scheme(next) && !is_public))
         return LIST_OTHER;
-    const struct list_span third = list_word(&rest); /* the size of a range is a number */
+    const struct list_piece third = list_word(&rest); /* the size of a range is a number */
     if (!is_zero && !list_is_sink(address) && is_address &&
         (third.at == third.end || list_is_number(third)))
         return LIST_RANGE;
@@ -56,17 +56,17 @@ enum list_form list_hosts(struct bloom_list *list, struct list_span *line) {
     return LIST_HOSTS;
 }
 
-struct list_span list_next_name(struct list_span *names, enum list_form form) {
+struct list_piece list_next_name(struct list_piece *names, enum list_form form) {
     if (form == LIST_DNSMASQ)
         return list_split(names, '/');
-    struct list_span name = list_word(names);
+    struct list_piece name = list_word(names);
     *names = list_trim(*names);
     name.end -= name.at < name.end && (name.end[-1] == ',' || name.end[-1] == ';');
     return name;
 }
 
-enum list_form list_range(struct bloom_list *list, struct list_span *line) {
-    struct list_span span = *line;
+enum list_form list_range(struct bloom_list *list, struct list_piece *line) {
+    struct list_piece piece = *line;
     (void)list;
-    return list_network(&span) == LIST_RANGE ? LIST_RANGE : LIST_OTHER;
+    return list_network(&piece) == LIST_RANGE ? LIST_RANGE : LIST_OTHER;
 }

@@ -15,20 +15,20 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     const bool alternates = length >= 4 && (bytes[0] == 0) != (bytes[1] == 0) &&
                             (bytes[0] == 0) == (bytes[2] == 0) &&
                             (bytes[1] == 0) == (bytes[3] == 0); /* as in UTF-16 */
-    const char *coded = list_no_utf8((struct list_span){bytes, bytes + length}, alternates);
+    const char *coded = list_no_utf8((struct list_piece){bytes, bytes + length}, alternates);
     if (coded != NULL)
         return coded;
-    struct list_span early = {bytes, bytes + (length < EARLY ? length : EARLY)};
+    struct list_piece early = {bytes, bytes + (length < EARLY ? length : EARLY)};
     if (list_has(early, 0))
         return "binary, with a zero byte near its beginning. Unpack it if it is compressed, and "
                "give the text of a list";
-    struct list_span text = {bytes, bytes + length};
+    struct list_piece text = {bytes, bytes + length};
     while (list_begins(text, LIST_MARK))
         text.at += strlen(LIST_MARK);
     text = list_without_spaces(text);
     const bool begins_with_remark = list_begins(text, "#") || list_begins(text, "!");
     while (list_begins(text, "#") || list_begins(text, "!"))
-        text = list_without_spaces((struct list_span){list_find(text, '\n'), text.end});
+        text = list_without_spaces((struct list_piece){list_find(text, '\n'), text.end});
     if (list_begins(text, "msfilterlist"))
         return "a Tracking Protection List of Internet Explorer. Give a list of another form";
     const uint8_t first = text.at < text.end ? *text.at++ : '\0';
@@ -54,6 +54,7 @@ const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size
     list->bytes = bytes;
     list->length = length;
     list->at = list->sought = 0;
+    list->judged = (struct list_piece){NULL, NULL};
     list->line = 0;
     list->state = (struct list_state){.begun = false};
     return length > 0 ? list_no_text(bytes, length) : NULL; /* bytes may be NULL then */
@@ -71,19 +72,19 @@ static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
 
 /* Reads the next line, without blanks around it, if it ends before that place in the list. */
 static enum bloom_list_step list_next_line(struct bloom_list *list, size_t before,
-                                           struct list_span *line) {
+                                           struct list_piece *line) {
     if (list->at >= list->length)
         return BLOOM_LIST_END;
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length;
     const uint8_t *most = list->bytes + before;
     const uint8_t *stop =
-        list_find_either((struct list_span){list->bytes + list->sought, most}, '\n', '\r');
+        list_find_either((struct list_piece){list->bytes + list->sought, most}, '\n', '\r');
     list->sought = (size_t)(stop - list->bytes);
     if (stop >= most && stop < end)
         return BLOOM_LIST_PAUSE;
-    *line = list_trim((struct list_span){start, stop});
-    if (list->state.heading.separator == '\t' && list_has((struct list_span){start, stop}, '\t'))
-        *line = (struct list_span){start, stop}; /* fields at the ends may be empty */
+    *line = list_trim((struct list_piece){start, stop});
+    if (list->state.heading.separator == '\t' && list_has((struct list_piece){start, stop}, '\t'))
+        *line = (struct list_piece){start, stop}; /* fields at the ends may be empty */
     list_end_line(list, stop);
     return BLOOM_LIST_ENTRY;
 }
@@ -91,7 +92,7 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
 /* Reads the next line if it is nothing but a plain URL, in one of the three most common forms. What
  * the other functions would find in such a line is known, so they are skipped. Returns false, and
  * reads nothing, if the next line is a different one. */
-static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
+static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
                             enum list_form *form) {
     enum { PLAIN_MOST = BLOOM_LIST_LINE_MOST - 16 }; /* with room for what is around it */
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length, *at = start;
@@ -125,55 +126,51 @@ static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
             return false; /* perhaps only a part of a name */
         stop += stop < most && *stop == '^';
         if (stop < most && *stop == '$')
-            stop = list_plain_options(list, (struct list_span){stop, most}, form);
+            stop = list_plain_options(list, (struct list_piece){stop, most}, form);
     }
     if (*form >= LIST_NO_KEY || (stop < end && *stop != '\n' && *stop != '\r'))
         return false;
     bloom_url_write_plain(&list->url, &plain, at, list->key);
-    *entry = *form == LIST_HOSTS ? (struct list_span){at, stop} : (struct list_span){start, stop};
+    *entry = *form == LIST_HOSTS ? (struct list_piece){at, stop} : (struct list_piece){start, stop};
     *form = list_settle(list, *form);
     list_end_line(list, stop);
     return true;
-}
-
-static enum list_form list_read_entry(struct bloom_list *list, struct list_span span,
-                                      enum list_form form) {
-    form = list_read(list, span, form);
-    list->state.defanged |= list->defanged;
-    return form;
 }
 
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
     const size_t left = list->length - list->sought;
     const size_t before =
         list->sought + (left < bloom_limits.list_stretch ? left : bloom_limits.list_stretch);
-    struct list_span span = {NULL, NULL};
+    struct list_piece piece = {NULL, NULL};
     enum list_form form = LIST_NOTHING;
     bool is_text = false; /* known to be text */
     for (;;) {
         if (list->state.names.at < list->state.names.end) {
-            span = list_next_name(&list->state.names, list->state.form);
-            form = list_read_entry(list, span, list->state.form);
+            piece = list_next_name(&list->state.names, list->state.form);
+            form = list_read(list, piece, list->state.form);
+            list->state.defanged |= list->defanged;
             break;
         }
-        if ((is_text = list_next_plain(list, &span, &form)))
+        if ((is_text = list_next_plain(list, &piece, &form)))
             break;
-        enum bloom_list_step step = list_next_line(list, before, &span);
+        enum bloom_list_step step = list_next_line(list, before, &piece);
         if (step != BLOOM_LIST_ENTRY)
             return step;
-        if (list_length(span) > BLOOM_LIST_LINE_MOST) {
-            span.end = span.at + BLOOM_LIST_LINE_MOST;
+        if (list_length(piece) > BLOOM_LIST_LINE_MOST) {
+            piece.end = piece.at + BLOOM_LIST_LINE_MOST;
             form = LIST_TOO_LONG;
             break;
         }
-        struct list_span whole = span;
-        form = list_narrow(list, &span);
+        struct list_piece whole = piece;
+        form = list_narrow(list, &piece);
         if (form == LIST_NOTHING || list->state.names.at < list->state.names.end)
             continue;
-        if (form < LIST_NO_KEY)
-            form = list_read_entry(list, span, form);
-        if (form != LIST_FIELD && form != LIST_COLUMN)
-            span = whole;
+        if (form < LIST_NO_KEY) {
+            form = list_read(list, piece, form);
+            list->state.defanged |= list->defanged;
+        }
+        if (form != LIST_FIELD)
+            piece = whole;
         break;
     }
     const bool has_key = form < LIST_NO_KEY;
@@ -181,9 +178,9 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
         list->key[list->url.length] = '\0';
     *entry = (struct bloom_list_entry){
         .line = list->line,
-        .written = span.at,
-        .written_bytes = list_length(span),
-        .is_text = is_text || list_is_text(span),
+        .written = piece.at,
+        .written_bytes = list_length(piece),
+        .is_text = is_text || list_is_text(piece),
         .key = has_key && form != LIST_ADBLOCK_CONDITION ? list->key : NULL,
         .request_key = has_key ? list->key : NULL,
         .key_bytes = has_key ? list->url.length : 0,

@@ -25,6 +25,8 @@ struct bloom_list {
     struct list_state state;
     struct bloom_url url;
     /* The entry that was read last: as text without wildcards and defanging, and its key. */
+    struct list_piece judged; /* that entry as a field, with its form */
+    enum list_form judged_form;
     bool defanged;
     size_t used; /* of the text */
     uint8_t text[BLOOM_LIST_LINE_MOST];
@@ -67,7 +69,11 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
 
 /* For list.c: entry.c makes the key of an entry that list_narrow has found. Returns its form, or
  * why it is not an entry after all. */
-enum list_form list_read(struct bloom_list *list, struct list_span span, enum list_form form);
+enum list_form list_read(struct bloom_list *list, struct list_piece piece, enum list_form form);
+
+/* Makes the key of a field that is a plain URL, as list_read would. Returns false, and does
+ * nothing, if it is not one. */
+bool list_read_plain(struct bloom_list *list, struct list_piece field);
 
 /* Returns true if the key is for the machine itself: a blocking address, localhost.localdomain,
  * localhost4.localdomain4 or the like. A rule of Adblock that names such an address means it. */
@@ -78,8 +84,10 @@ bool list_is_local(const struct bloom_list *list);
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
     const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
     const bool may_be_local =
-        *list->key == 'l' || (list->url.address && form != LIST_ADBLOCK &&
-                              form != LIST_ADBLOCK_OPTIONS && form != LIST_ADBLOCK_CONDITION);
+        *list->key == 'l' ||
+        (list->url.address &&
+         (*list->key == '0' || *list->key == '[' || memcmp(list->key, "127", 3) == 0) &&
+         form != LIST_ADBLOCK && form != LIST_ADBLOCK_OPTIONS && form != LIST_ADBLOCK_CONDITION);
     return may_be_local && list_is_local(list) ? LIST_LOCAL : is_page ? LIST_ADBLOCK_PAGE : form;
 }
 

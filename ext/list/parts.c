@@ -1,10 +1,10 @@
-/* Parts of a line that several forms have: remarks, networks of addresses, fields. */
+/* Parts of a line that several forms have: remarks and networks of addresses. */
 #include "list/list.h"
 
 #include <string.h>
 
-bool list_is_remark(struct list_span line) {
-    struct list_span words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
+bool list_is_remark(struct list_piece line) {
+    struct list_piece words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
     if (*line.at == '#' || *line.at == '!' || *line.at == ';' ||
         (list_length(words) == 5 && list_begins(words, "sep="))) /* how Excel names separators */
         return true;
@@ -15,18 +15,18 @@ bool list_is_remark(struct list_span line) {
                                    list_begins(line, "[adguard"));
 }
 
-struct list_span list_without_remark(struct list_span line) {
+struct list_piece list_without_remark(struct list_piece line) {
     bool quoted = false, names = false;
     if (!list_has(line, '\t')) { /* first, because most lines have no such sign */
         const uint8_t *blank = list_find(line, ' ');
         while (blank + 1 < line.end && blank[1] != '#' && blank[1] != ';' && blank[1] != '/')
-            blank = list_find((struct list_span){blank + 1, line.end}, ' ');
+            blank = list_find((struct list_piece){blank + 1, line.end}, ' ');
         if (blank + 1 >= line.end)
             return line;
     }
     for (const uint8_t *at = line.at; at < line.end; at++) {
         if (names && !quoted && list_is_blank(at[-1]) &&
-            (*at == '#' || *at == ';' || list_begins((struct list_span){at, line.end}, "// ")))
+            (*at == '#' || *at == ';' || list_begins((struct list_piece){at, line.end}, "// ")))
             line.end = at;
         quoted ^= *at == '"';
         names |= *at == '.' || *at == ':';
@@ -34,18 +34,18 @@ struct list_span list_without_remark(struct list_span line) {
     return list_trim(line);
 }
 
-enum list_form list_network(struct list_span *span) {
-    if (span->at < span->end && url_is_letter(*span->at) && url_digit(*span->at) > 15)
+enum list_form list_network(struct list_piece *piece) {
+    if (piece->at < piece->end && url_is_letter(*piece->at) && url_digit(*piece->at) > 15)
         return LIST_PLAIN; /* early, because most names begin so */
-    const uint8_t *slash = list_find(*span, '/'), *dash = list_find(*span, '-');
-    struct list_span address = {span->at, slash}, bits = {slash + 1, span->end};
-    const struct list_span first = list_trim((struct list_span){span->at, dash});
+    const uint8_t *slash = list_find(*piece, '/'), *dash = list_find(*piece, '-');
+    struct list_piece address = {piece->at, slash}, bits = {slash + 1, piece->end};
+    const struct list_piece first = list_trim((struct list_piece){piece->at, dash});
     unsigned count = 0;
-    if (dash < span->end && list_is_ip(first)) {
-        const struct list_span last = list_trim((struct list_span){dash + 1, span->end});
+    if (dash < piece->end && list_is_ip(first)) {
+        const struct list_piece last = list_trim((struct list_piece){dash + 1, piece->end});
         return list_is_ip(last) || list_is_number(last) ? LIST_RANGE : LIST_PLAIN;
     }
-    if (slash == span->end || !list_is_ip(address))
+    if (slash == piece->end || !list_is_ip(address))
         return LIST_PLAIN;
     const bool version4 = !list_has(address, ':');
     if (version4 && list_is_ipv4(bits))
@@ -58,26 +58,6 @@ enum list_form list_network(struct list_span *span) {
     }
     if (list_length(bits) == 0)
         return LIST_PLAIN;
-    span->end = slash;
+    piece->end = slash;
     return count == most ? LIST_NETWORK_OF_ONE : LIST_RANGE;
-}
-
-struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
-    const uint8_t *at = rest->at, *stop = at;
-    while (at < rest->end && *at == ' ' && separator != ' ')
-        at++;
-    bool quoted = at < rest->end && *at == '"';
-    if (!quoted)
-        stop = list_find(*rest, separator);
-    while (quoted) {
-        at = list_find((struct list_span){at + 1, rest->end}, '"');
-        at += at < rest->end;
-        if (stop < at)
-            stop = list_find((struct list_span){at, rest->end}, separator);
-        at = list_find((struct list_span){at, stop}, '"');
-        quoted = at < stop;
-    }
-    const struct list_span field = {rest->at, stop};
-    rest->at = stop + 1;
-    return list_unquoted(field);
 }

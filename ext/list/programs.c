@@ -7,16 +7,16 @@
 
 /* address=/h/i/0.0.0.0, server=/h/, local=/h/: the hosts are left in the state. The answer for them
  * follows the last slash. There may be blanks around the equals sign. */
-enum list_form list_dnsmasq(struct bloom_list *list, struct list_span *line) {
-    struct list_span hosts = *line;
-    const struct list_span name = list_trim(list_split(&hosts, '='));
+enum list_form list_dnsmasq(struct bloom_list *list, struct list_piece *line) {
+    struct list_piece hosts = *line;
+    const struct list_piece name = list_trim(list_split(&hosts, '='));
     const bool is_address = list_is(name, "address");
     hosts = list_trim(hosts);
     if ((!is_address && !list_is(name, "server") && !list_is(name, "local")) ||
         !list_begins(hosts, "/"))
         return LIST_OTHER;
     hosts.at++;
-    struct list_span target = list_last(hosts, '/');
+    struct list_piece target = list_last(hosts, '/');
     if (target.at > hosts.at)
         hosts.end = target.at - 1;
     else
@@ -30,12 +30,12 @@ enum list_form list_dnsmasq(struct bloom_list *list, struct list_span *line) {
 }
 
 /* local-zone: "h" type, local-data: "h A 0.0.0.0": leaves the host. */
-enum list_form list_unbound(struct bloom_list *list, struct list_span *line) {
+enum list_form list_unbound(struct bloom_list *list, struct list_piece *line) {
     (void)list;
     const bool is_zone = list_begins(*line, "local-zone:");
     if (!is_zone && !list_begins(*line, "local-data:"))
         return LIST_OTHER;
-    struct list_span rest = *line, word;
+    struct list_piece rest = *line, word;
     list_split(&rest, ':');
     rest = list_trim(rest);
     const uint8_t quote = list_begins(rest, "'") ? '\'' : '"';
@@ -43,13 +43,13 @@ enum list_form list_unbound(struct bloom_list *list, struct list_span *line) {
     *line = list_word(&rest);
     line->end = list_find(*line, quote);
     if (is_zone) {
-        const struct list_span type = list_unquoted(rest);
+        const struct list_piece type = list_unquoted(rest);
         return list_ends(type, "transparent") || list_is(type, "inform") ||
                        list_is(type, "nodefault") || list_is(type, "noview")
                    ? LIST_EXCEPTION
                    : LIST_UNBOUND;
     }
-    rest = list_trim((struct list_span){rest.at, list_find(rest, quote)});
+    rest = list_trim((struct list_piece){rest.at, list_find(rest, quote)});
     do
         word = list_word(&rest);
     while (rest.at < rest.end);
@@ -57,7 +57,7 @@ enum list_form list_unbound(struct bloom_list *list, struct list_span *line) {
 }
 
 /* Returns true if two names are the same, except for a dot at the end. */
-static bool list_is_same(struct list_span a, struct list_span b) {
+static bool list_is_same(struct list_piece a, struct list_piece b) {
     a.end -= list_ends(a, ".");
     b.end -= list_ends(b, ".");
     return list_length(a) == list_length(b) && memcmp(a.at, b.at, list_length(a)) == 0;
@@ -65,14 +65,14 @@ static bool list_is_same(struct list_span a, struct list_span b) {
 
 /* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. A host for which the
  * record has a name or an address of its own is not blocked. */
-enum list_form list_zone(struct bloom_list *list, struct list_span *line) {
+enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    struct list_span rest = *line, owner, type, target;
+    struct list_piece rest = *line, owner, type, target;
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
         return list_is_one_of(list_word(&rest), ",$generate,$include,$origin,$ttl,")
                    ? LIST_DIRECTIVE
                    : LIST_NO_HOST;
-    if (*line->at == '"' || (*line->at != '@' && !list_has_blank(*line)))
+    if (*line->at == '"' || list_has(*line, ',') || (*line->at != '@' && !list_has_blank(*line)))
         return LIST_OTHER; /* early, because most lines do */
     owner = list_word(&rest);
     type = list_word(&rest);
@@ -100,10 +100,10 @@ enum list_form list_zone(struct bloom_list *list, struct list_span *line) {
 
 /* DOMAIN-SUFFIX,h and HOST,h,reject,no-resolve: a rule of Clash, mihomo, Surge, Loon or Quantumult
  * X, of which the host or network is left. */
-enum list_form list_proxy(struct bloom_list *list, struct list_span *line) {
+enum list_form list_proxy(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    const struct list_span word = {line->at, list_find(*line, ',')};
-    struct list_span rest = {word.end + 1, line->end}, value, policy;
+    const struct list_piece word = {line->at, list_find(*line, ',')};
+    struct list_piece rest = {word.end + 1, line->end}, value, policy;
     char name[LIST_FOLDED];
     if (!url_is_letter(*line->at) || word.end == line->end ||
         !list_fold(list_trim(word), false, name))
@@ -117,18 +117,18 @@ enum list_form list_proxy(struct bloom_list *list, struct list_span *line) {
                : strstr(",domain-set,rule-set,", name) != NULL             ? LIST_DIRECTIVE
                : strstr(",process-name,src-ip,src-ip-cidr,", name) != NULL ? LIST_NO_URL_FIELD
                                                                            : LIST_OTHER;
-    value = list_next_field(&rest, ',');
-    policy = rest.at > rest.end ? value : list_next_field(&rest, ',');
+    value = list_unquoted(list_split(&rest, ','));
+    policy = list_trim(list_split(&rest, ','));
     *line = value;
     return list_is_one_of(policy, ",direct,pass,proxy,") ? LIST_MODIFIER : LIST_PROXY;
 }
 
 /* (^|\.)h\.example$ of Pi-hole and of ACL files means a host and all below it. The host is left, in
  * which list_read removes the backslashes. */
-enum list_form list_expression(struct bloom_list *list, struct list_span *line) {
+enum list_form list_expression(struct bloom_list *list, struct list_piece *line) {
     (void)list;
     static const char *const STARTS[] = {"(^|\\.)", "(?:^|\\.)"};
-    struct list_span host = *line;
+    struct list_piece host = *line;
     if (*line->at != '(')
         return LIST_OTHER;
     for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && host.at == line->at; i++)
@@ -145,9 +145,9 @@ enum list_form list_expression(struct bloom_list *list, struct list_span *line) 
 }
 
 /* alert dns any any -> any any (msg:"..."; ...): a rule of Suricata or Snort. */
-enum list_form list_signature(struct bloom_list *list, struct list_span *line) {
+enum list_form list_signature(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    struct list_span rest = *line;
+    struct list_piece rest = *line;
     return line->end[-1] == ')' && list_contains(*line, "msg:") &&
                    list_is_one_of(list_word(&rest), ",alert,drop,log,pass,reject,")
                ? LIST_SIGNATURE

@@ -1,4 +1,4 @@
-/* The class of a field of a table, by its text. fields.c chooses the entry of a row by the classes.
+/* The class of a field of a table, by its text. rows.c chooses the entry of a row by the classes.
  *
  * The key of a field that was not meant as an address can match an innocent page, so in doubt a
  * field is not an entry. A name counts as one unless it ends like a file or begins like the name of
@@ -9,72 +9,72 @@
 
 #include <stdlib.h>
 
-/* If a span begins with [.], (dot) or the like, returns the length of that and sets *meant to what
+/* If a piece begins with [.], (dot) or the like, returns the length of that and sets *meant to what
  * it stands for. Otherwise returns 0. In a path only square brackets count, and both of them. */
-static size_t list_piece(struct list_span span, bool in_path, const char **meant) {
+static size_t list_bracket(struct list_piece piece, bool in_path, const char **meant) {
     static const struct {
         const char *written, *meant;
-    } PIECES[] = {{"[.]", "."},   {"[dot]", "."}, {"[:]", ":"},   {"[://]", "://"},
-                  {"[/]", "/"},   {"(.)", "."},   {"(dot)", "."}, {"{.}", "."},
-                  {"{dot}", "."}, {"[.", "."},    {".]", "."}};
-    if (list_length(span) > 1 && strchr(".dD:/]", span.at[1]) != NULL &&
-        (*span.at == '[' || (!in_path && strchr("({.", *span.at) != NULL)))
-        for (size_t i = 0; i < sizeof PIECES / sizeof *PIECES; i++)
-            if (list_begins(span, PIECES[i].written)) {
-                *meant = PIECES[i].meant;
-                return strlen(PIECES[i].written);
+    } BRACKETS[] = {{"[.]", "."},   {"[dot]", "."}, {"[:]", ":"},   {"[://]", "://"},
+                    {"[/]", "/"},   {"(.)", "."},   {"(dot)", "."}, {"{.}", "."},
+                    {"{dot}", "."}, {"[.", "."},    {".]", "."}};
+    if (list_length(piece) > 1 && strchr(".dD:/]", piece.at[1]) != NULL &&
+        (*piece.at == '[' || (!in_path && strchr("({.", *piece.at) != NULL)))
+        for (size_t i = 0; i < sizeof BRACKETS / sizeof *BRACKETS; i++)
+            if (list_begins(piece, BRACKETS[i].written)) {
+                *meant = BRACKETS[i].meant;
+                return strlen(BRACKETS[i].written);
             }
     return 0;
 }
 
-size_t list_mangled_scheme(struct list_span span) {
-    struct list_span rest = span;
-    if (!list_begins(span, "hxxp") && !list_begins(span, "h**p") && !list_begins(span, "fxp"))
+size_t list_mangled_scheme(struct list_piece piece) {
+    struct list_piece rest = piece;
+    if (!list_begins(piece, "hxxp") && !list_begins(piece, "h**p") && !list_begins(piece, "fxp"))
         return 0;
-    rest.at += list_begins(span, "fxp") ? 3 : 4;
+    rest.at += list_begins(piece, "fxp") ? 3 : 4;
     rest.at += list_begins(rest, "s");
-    return list_begins(rest, ":") || list_begins(rest, "[:") ? (size_t)(rest.at - span.at) : 0;
+    return list_begins(rest, ":") || list_begins(rest, "[:") ? (size_t)(rest.at - piece.at) : 0;
 }
 
-bool list_is_defanged(struct list_span span) {
+bool list_is_defanged(struct list_piece piece) {
     const char *meant;
     unsigned slashes = 0;
-    if (list_mangled_scheme(span) > 0)
+    if (list_mangled_scheme(piece) > 0)
         return true;
-    if (list_find_any(span, "[({]") == span.end)
+    if (list_find_any(piece, "[({]") == piece.end)
         return false;
-    for (; span.at < span.end && !list_is_blank(*span.at) && *span.at != ','; span.at++) {
-        if (list_piece(span, slashes > 2, &meant) > 0)
+    for (; piece.at < piece.end && !list_is_blank(*piece.at) && *piece.at != ','; piece.at++) {
+        if (list_bracket(piece, slashes > 2, &meant) > 0)
             return true;
-        slashes += *span.at == '/';
+        slashes += *piece.at == '/';
     }
     return false;
 }
 
-bool list_refang(struct list_span span, const char *escaped, uint8_t *text, size_t *used) {
-    const size_t mangled = list_mangled_scheme(span);
+bool list_refang(struct list_piece piece, const char *escaped, uint8_t *text, size_t *used) {
+    const size_t mangled = list_mangled_scheme(piece);
     bool defanged = mangled > 0;
     unsigned slashes = 0;
     uint8_t *to = text;
     if (defanged) {
         memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
         to += 3;
-        span.at += mangled;
+        piece.at += mangled;
     }
-    while (span.at < span.end) {
+    while (piece.at < piece.end) {
         const char *meant = NULL;
         const bool may_be =
-            *span.at == '[' || *span.at == '(' || *span.at == '{' || *span.at == '.';
-        const size_t piece = may_be ? list_piece(span, slashes > 2, &meant) : 0;
-        if (piece == 0) {
-            slashes += *span.at == '/';
-            span.at += escaped != NULL && list_begins(span, escaped);
-            *to++ = *span.at++;
+            *piece.at == '[' || *piece.at == '(' || *piece.at == '{' || *piece.at == '.';
+        const size_t bracket = may_be ? list_bracket(piece, slashes > 2, &meant) : 0;
+        if (bracket == 0) {
+            slashes += *piece.at == '/';
+            piece.at += escaped != NULL && list_begins(piece, escaped);
+            *to++ = *piece.at++;
             continue;
         }
         while (*meant != '\0')
             *to++ = (uint8_t)*meant++;
-        span.at += piece;
+        piece.at += bracket;
         defanged = true;
     }
     *used = (size_t)(to - text);
@@ -129,35 +129,65 @@ static const struct list_word {
 #undef E
 #undef X
 
-static int compare_words(const void *key, const void *word) {
-    return strcmp(key, ((const struct list_word *)word)->word);
+static int list_compare(const void *key, const void *word) {
+    return strcmp(key, word);
 }
 
-struct list_meaning list_meaning_of(struct list_span word) {
+/* Returns the row that begins with a word, without signs between its letters, from a sorted table;
+ * NULL if there is none. */
+static const void *list_look_up(struct list_piece word, const void *table, size_t bytes,
+                                size_t row) {
     char folded[LIST_FOLDED] = "";
-    const struct list_word *found = NULL;
-    if (list_length(word) >= 2 && url_is_letter(*word.at) && list_fold(word, true, folded)) {
-        folded[strlen(folded) - 1] = '\0'; /* the comma after it */
-        found =
-            bsearch(folded + 1, WORDS, sizeof WORDS / sizeof *WORDS, sizeof *WORDS, compare_words);
-    }
+    if (list_length(word) < 2 || !list_fold(word, true, folded))
+        return NULL;
+    folded[strlen(folded) - 1] = '\0'; /* the comma after it */
+    return bsearch(folded + 1, table, bytes / row, row, list_compare);
+}
+
+struct list_meaning list_meaning_of(struct list_piece word) {
+    const struct list_word *found = word.at < word.end && url_is_letter(*word.at)
+                                        ? list_look_up(word, WORDS, sizeof WORDS, sizeof *WORDS)
+                                        : NULL;
     return found != NULL
                ? (struct list_meaning){(enum list_class)found->type, (enum list_rank)found->column}
                : (struct list_meaning){LIST_IS_WORD, LIST_NO_COLUMN};
 }
 
+bool list_are_entries(struct bloom_list *list, struct list_piece words) {
+    bool are_entries = list_has(words, ' ');
+    while (are_entries && words.at < words.end) {
+        struct list_piece word = list_next_name(&words, LIST_FIELD);
+        are_entries = list_class_of(list, &word) >= LIST_IS_ENTRY;
+    }
+    return are_entries;
+}
+
+enum list_form list_take_names(struct bloom_list *list, struct list_piece words) {
+    if (list_are_entries(list, words)) {
+        list->state.names = words;
+        list->state.form = LIST_FIELD;
+    }
+    return LIST_FIELD;
+}
+
 /* Returns true if a name is that of a file or of a package. None of these endings is a top-level
  * domain. */
-static bool list_is_file_or_package(struct list_span name) {
-    static const char FILES[] =
-        ",7z,apk,asp,aspx,avi,bak,bat,bin,bmp,cfg,cgi,chm,class,cmd,conf,cpl,css,csv,dat,db,dex,"
-        "dll,dmg,doc,docm,docx,drv,elf,eml,exe,gif,gz,hta,htm,html,hwp,ico,img,inf,ini,ipa,iso,"
-        "jar,jpeg,jpg,js,jse,json,jsp,key,lnk,log,mp3,mp4,msc,msg,msi,ocx,odt,pcap,pdb,pdf,php,pif,"
-        "png,ppt,pptm,pptx,ps1,psd1,psm1,rar,reg,rtf,scr,sct,svg,swf,sys,tar,tgz,tmp,txt,url,vbe,"
-        "vbs,vhd,wav,wsf,xla,xlam,xll,xls,xlsb,xlsm,xlsx,xml,xps,yaml,yml,";
-    const struct list_span first = {name.at, list_find(name, '.')};
-    const struct list_span ending = list_last(name, '.');
-    if (list_is_one_of(ending, FILES))
+static bool list_is_file_or_package(struct list_piece name, struct list_piece ending) {
+    static const char FILES[][6] = {
+        /* clang-format off */
+        "7z", "apk", "asp", "aspx", "avi", "bak", "bat", "bin", "bmp", "cfg", "cgi", "chm", "class",
+        "cmd", "conf", "cpl", "css", "csv", "dat", "db", "dex", "dll", "dmg", "doc", "docm", "docx",
+        "drv", "elf", "eml", "exe", "gif", "gz", "hta", "htm", "html", "hwp", "ico", "img", "inf",
+        "ini", "ipa", "iso", "jar", "jpeg", "jpg", "js", "jse", "json", "jsp", "key", "lnk", "log",
+        "mp3", "mp4", "msc", "msg", "msi", "ocx", "odt", "pcap", "pdb", "pdf", "php", "pif", "png",
+        "ppt", "pptm", "pptx", "ps1", "psd1", "psm1", "rar", "reg", "rtf", "scr", "sct", "svg",
+        "swf", "sys", "tar", "tgz", "tmp", "txt", "uri", "url", "vbe", "vbs", "vhd", "wav", "wsf",
+        "xla", "xlam", "xll", "xls", "xlsb", "xlsm", "xlsx", "xml", "xps", "yaml", "yml"
+        /* clang-format on */
+    };
+    const struct list_piece first = {name.at, list_find(name, '.')};
+    if (list_length(ending) < sizeof *FILES &&
+        list_look_up(ending, FILES, sizeof FILES, sizeof *FILES) != NULL)
         return true;
     if (first.end + 1 == ending.at) /* a package has three parts */
         return false;
@@ -165,81 +195,80 @@ static bool list_is_file_or_package(struct list_span name) {
            list_is(first, "net") || list_is(first, "org");
 }
 
-/* Says what a field without a scheme is that list_read takes for an entry, perhaps defanged. People
- * mean an IPv4 address only in its usual form, and a name only if its last label begins with a
- * letter and is longer. */
-static enum list_class list_entry_class(const struct bloom_list *list) {
-    struct list_span text = {list->text, list->text + list->used};
-    const struct list_span name = {list->key, list->key + list->url.host};
-    const struct list_span last = list_last(name, '.');
-    const bool is_name = list_find_any(text, "/?:") == text.end;
+/* Returns the class of a field whose key has been made and has a name as its host. People mean a
+ * name only if its last label begins with a letter and is longer. */
+static enum list_class list_name_class(const struct bloom_list *list, struct list_piece field) {
+    const struct list_piece name = {list->key, list->key + list->url.host};
+    const struct list_piece last = list_last(name, '.');
+    const bool is_alone = list->url.length == list->url.host + 1 && !list_has(field, ':');
+    return list_length(last) < 2 || !url_is_letter(*last.at) ? LIST_IS_WORD
+           : is_alone && list_is_file_or_package(name, last) ? LIST_IS_DOUBTFUL
+                                                             : LIST_IS_ENTRY;
+}
+
+/* Returns the class of any field whose key has been made. People mean an IPv4 address only in its
+ * usual form. */
+static enum list_class list_key_class(const struct bloom_list *list, struct list_piece field) {
+    struct list_piece text = {list->text, list->text + list->used};
     text.end = list_find_any(text, "/?");
     if (list_find_any(text, "@\\#") < text.end || list_contains(text, ".."))
         return LIST_IS_WORD;
-    if (list->url.address)
-        return *name.at == '[' || list_is_ipv6(text) || list_is_ipv4(list_split(&text, ':'))
-                   ? LIST_IS_ENTRY
-                   : LIST_IS_WORD;
-    if (list_length(last) < 2 || !url_is_letter(*last.at))
-        return LIST_IS_WORD;
-    return is_name && list_is_file_or_package(name) ? LIST_IS_DOUBTFUL : LIST_IS_ENTRY;
+    if (!list->url.address)
+        return list_name_class(list, field);
+    return *list->key == '[' || list_is_ipv6(text) || list_is_ipv4(list_split(&text, ':'))
+               ? LIST_IS_ENTRY
+               : LIST_IS_WORD;
 }
 
-/* Returns where a defanged entry ends: at a quotation mark, or at what its author left out, as in
- * h/<id> and h/[a random name]. */
-static const uint8_t *list_gap(struct list_span entry) {
+/* Returns where a defanged entry ends: at a comma, bar, blank or quotation mark, or at what its
+ * author left out, as in h/<id> and h/[a random name]. */
+static const uint8_t *list_defanged_end(struct list_piece entry) {
     const uint8_t *at = entry.at,
                   *closed = list_last(entry, ']').at; /* entry.at without a bracket */
     const char *meant;
-    for (; at < entry.end && *at != '<' && *at != '"'; at++) {
+    for (; at < entry.end && strchr(" \t,|<\"", *at) == NULL; at++) {
         const bool in_path = at > entry.at + 1 && at[-1] == '/' && at[-2] != '/';
         if (*at == '[' && (in_path || closed <= at || closed == entry.at) &&
-            list_piece((struct list_span){at, entry.end}, false, &meant) == 0)
+            list_bracket((struct list_piece){at, entry.end}, false, &meant) == 0)
             break;
     }
     return at;
 }
 
-static enum list_class list_judge(struct bloom_list *list, struct list_span *field) {
-    struct bloom_url_plain plain;
-    if (list_length(*field) == 0 || list_is_number(*field))
-        return LIST_IS_WORD;
-    const bool has_dot = list_has(*field, '.');
-    const enum list_class type = has_dot ? LIST_IS_WORD : list_meaning_of(*field).type;
-    if (type != LIST_IS_WORD || (!has_dot && !list_has(*field, ':')))
-        return type;
-    const bool with_scheme = list_has_scheme(*field), is_defanged = list_is_defanged(*field);
-    if (with_scheme && !is_defanged)
-        return LIST_IS_URL;
-    if (bloom_url_read_plain(&plain, field->at, list_length(*field)) &&
-        plain.end == list_length(*field))
-        return plain.address                                                    ? LIST_IS_ENTRY
-               : field->at[plain.host_end - 2] == '.'                           ? LIST_IS_WORD
-               : plain.host_end == plain.end && list_is_file_or_package(*field) ? LIST_IS_DOUBTFUL
-                                                                                : LIST_IS_ENTRY;
-    const bool has_scheme = with_scheme || list_mangled_scheme(*field) > 0;
-    if ((is_defanged || !has_scheme) && list_has(*field, '|')) {
-        field->end = list_find(*field, '|');
-        return list_judge(list, field);
+static enum list_class list_judge(struct bloom_list *list, struct list_piece *field) {
+    if (!list_has(*field, '.')) {
+        const enum list_class type = list_meaning_of(*field).type;
+        if (type != LIST_IS_WORD || !list_has(*field, ':'))
+            return type;
     }
-    struct list_span last = list_last(*field, ' ');
-    if (is_defanged && (last.at == field->at || !list_is_defanged(last) ||
-                        list_judge(list, &last) != LIST_IS_DOUBTFUL))
-        field->end =
-            list_find((struct list_span){field->at, list_find_either(*field, ' ', '\t')}, ',');
+    if (list_read_plain(list, *field))
+        return list->url.scheme    ? LIST_IS_URL
+               : list->url.address ? LIST_IS_ENTRY
+                                   : list_name_class(list, *field);
+    if (list_is_number(*field))
+        return LIST_IS_WORD;
+    if (list_are_entries(list, *field))
+        return LIST_IS_ENTRY;
+    const bool is_defanged = list_is_defanged(*field);
+    bool has_scheme = list_has_scheme(*field);
+    if (has_scheme && !is_defanged)
+        return LIST_IS_URL;
+    has_scheme |= list_mangled_scheme(*field) > 0;
     if (is_defanged)
-        field->end = list_gap(*field);
+        field->end = list_defanged_end(*field);
+    else if (!has_scheme)
+        field->end = list_find(*field, '|');
     if (has_scheme)
         return LIST_IS_URL;
     const enum list_form form = list_read(list, *field, LIST_FIELD);
     return form == LIST_RANGE ? LIST_IS_RANGE
            : list_ends(*field, " ") || (form >= LIST_NO_KEY && form != LIST_LOCAL)
                ? LIST_IS_WORD
-               : list_entry_class(list);
+               : list_key_class(list, *field);
 }
 
-enum list_class list_class_of(struct bloom_list *list, struct list_span *field) {
-    struct list_span value = *field;
+enum list_class list_class_of(struct bloom_list *list, struct list_piece *field) {
+    struct list_piece value = *field;
     const enum list_class class = list_judge(list, field);
     if (class != LIST_IS_WORD || list_meaning_of(list_split(&value, ':')).type != LIST_IS_HOST_TYPE)
         return class;

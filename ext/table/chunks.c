@@ -12,26 +12,21 @@ enum {
     CHUNK_BITS = 40   /* of an id: the number of the chunk in its layer, counted from 1 */
 };
 
-static void close_reader(struct bloom_chunks *chunks) {
+void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
     bloom_database_close_reader(chunks->database, &chunks->reader);
-}
-
-void bloom_chunks_close_readers(struct bloom_chunks *chunks) {
-    close_reader(chunks);
-    bloom_database_close_reader(chunks->database, &chunks->row_0_reader);
 }
 
 void bloom_chunks_end_operation(struct bloom_chunks *chunks) {
     bloom_database_close_row(&chunks->writer, SQLITE_OK);
     if (chunks->cursors > 0)
         return;
-    bloom_chunks_close_readers(chunks);
+    bloom_chunks_close_reader(chunks);
     bloom_span_rest(chunks->span);
 }
 
 void bloom_chunks_close(struct bloom_chunks *chunks) {
-    bloom_chunks_close_readers(chunks);
+    bloom_chunks_close_reader(chunks);
     sqlite3_free(chunks->buffer);
 }
 
@@ -43,7 +38,7 @@ void bloom_chunks_close(struct bloom_chunks *chunks) {
 enum access {
     BY_STATEMENT,
     BY_READER,
-    TO_CHANGE /* by a handle for writing, which stays at the row */
+    TO_CHANGE /* by the writer, which stays at the row */
 };
 
 static enum access choose_access(struct bloom_chunks *chunks, uint32_t length) {
@@ -56,55 +51,65 @@ static enum access choose_access(struct bloom_chunks *chunks, uint32_t length) {
     return chunks->span->is_memory_file ? BY_STATEMENT : BY_READER;
 }
 
-/* A row that is being read. */
+/* What is wanted of a row, and what is found. */
 struct reading {
-    struct bloom_database *database;
-    bool is_by_statement;
+    uint8_t *row;           /* gets its bytes, each at its place: */
+    uint32_t head;          /* so many of the first, */
+    uint32_t offset, bytes; /* and so many from an offset on, as far as they exist */
     bool exists;
-    int length;            /* in bytes */
-    const uint8_t *stored; /* by the statement; NULL: it is not a BLOB */
-    sqlite3_blob *handle;
+    const uint8_t *stored; /* of a row that a statement is at; or by */
+    sqlite3_blob *handle;  /* both NULL: it is not a BLOB */
+    int length;
 };
-
-/* Begins to read a row. Unless access is BY_STATEMENT, *handle is moved to it, or opened. On
- * SQLITE_OK end_reading must follow. */
-static int begin_reading(struct bloom_chunks *chunks, sqlite3_int64 id, enum access access,
-                         sqlite3_blob **handle, struct reading *reading) {
-    struct bloom_database *database = chunks->database;
-    sqlite3_stmt *statement;
-    *reading = (struct reading){.database = database, .is_by_statement = access == BY_STATEMENT};
-    if (reading->is_by_statement) {
-        const int code = bloom_database_begin_statement(database, BLOOM_READ_ROW, id, 0, &statement,
-                                                        &reading->exists);
-        if (code == SQLITE_OK && reading->exists)
-            reading->stored = bloom_database_blob(statement, 0, &reading->length);
-        return code;
-    }
-    const int code = bloom_database_open_row(database, id, access == TO_CHANGE, handle);
-    reading->handle = *handle;
-    reading->exists = *handle != NULL;
-    reading->length = *handle != NULL ? sqlite3_blob_bytes(*handle) : 0;
-    return code;
-}
 
 static bool is_blob(const struct reading *reading) {
     return reading->stored != NULL || reading->handle != NULL;
 }
 
-static int read_bytes(const struct reading *reading, uint8_t *row, uint32_t offset,
-                      uint32_t bytes) {
+static int copy_part(struct bloom_database *database, const struct reading *reading,
+                     uint32_t offset, uint32_t bytes) {
+    const uint32_t length = (uint32_t)reading->length;
+    const uint32_t end = offset + bytes < length ? offset + bytes : length;
+    if (offset >= end)
+        return SQLITE_OK;
     if (reading->stored != NULL)
-        memcpy(row + offset, reading->stored + offset, bytes);
+        memcpy(reading->row + offset, reading->stored + offset, end - offset);
     if (reading->stored != NULL)
         return SQLITE_OK;
-    const int code = sqlite3_blob_read(reading->handle, row + offset, (int)bytes, (int)offset);
-    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(reading->database, code);
+    const int code =
+        sqlite3_blob_read(reading->handle, reading->row + offset, (int)(end - offset), (int)offset);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
-static int end_reading(const struct reading *reading, int code) {
-    return reading->is_by_statement
-               ? bloom_database_end_statement(reading->database, BLOOM_READ_ROW, code)
-               : code;
+/* While a handle moves, SQLite may roll back, and nobody else must close it then. */
+static int read_row(struct bloom_chunks *chunks, sqlite3_int64 id, enum access access,
+                    struct reading *reading) {
+    struct bloom_database *database = chunks->database;
+    sqlite3_blob **place = access == TO_CHANGE ? &chunks->writer : &chunks->reader;
+    sqlite3_stmt *statement;
+    int code;
+    if (access == BY_STATEMENT) {
+        code = bloom_database_begin_statement(database, BLOOM_READ_ROW, id, 0, &statement,
+                                              &reading->exists);
+        if (code == SQLITE_OK && reading->exists)
+            reading->stored = bloom_database_blob(statement, 0, &reading->length);
+    } else {
+        sqlite3_blob *handle = *place;
+        *place = NULL;
+        code = bloom_database_open_row(database, id, access == TO_CHANGE, &handle);
+        *place = reading->handle = handle;
+        reading->exists = handle != NULL;
+        reading->length = sqlite3_blob_bytes(handle); /* NULL: 0 */
+    }
+    if (code != SQLITE_OK)
+        return code;
+    if (is_blob(reading))
+        code = copy_part(database, reading, 0, reading->head);
+    if (is_blob(reading) && code == SQLITE_OK)
+        code = copy_part(database, reading, reading->offset, reading->bytes);
+    if (access == BY_STATEMENT)
+        return bloom_database_end_statement(database, BLOOM_READ_ROW, code);
+    return code == SQLITE_OK ? code : bloom_database_close_row(place, code);
 }
 
 /* Row 0 */
@@ -132,20 +137,11 @@ static int judge_row_0(struct bloom_chunks *chunks, const uint8_t *row, int leng
     }
 }
 
-static int read_row_0(struct bloom_chunks *chunks, enum access access, sqlite3_blob **handle,
-                      uint8_t *row) {
-    struct reading reading;
-    int code = begin_reading(chunks, 0, access, handle, &reading);
-    if (code != SQLITE_OK)
-        return code;
-    const int length = is_blob(&reading) ? reading.length : 0;
-    const int looked_at = length < BLOOM_CONFIGURATION_BYTES ? length : BLOOM_CONFIGURATION_BYTES;
-    if (length > 0)
-        code = read_bytes(&reading, row, 0, (uint32_t)looked_at);
-    if (code == SQLITE_OK)
-        code = judge_row_0(chunks, row, length);
-    code = end_reading(&reading, code);
-    return code == SQLITE_OK ? code : bloom_database_close_row(handle, code);
+static int read_row_0(struct bloom_chunks *chunks, enum access access, uint8_t *row) {
+    struct reading reading = {.row = row, .head = BLOOM_CONFIGURATION_BYTES};
+    const int code = read_row(chunks, 0, access, &reading);
+    return code == SQLITE_OK ? judge_row_0(chunks, row, is_blob(&reading) ? reading.length : 0)
+                             : code;
 }
 
 int bloom_chunks_configure(struct bloom_chunks *chunks,
@@ -169,37 +165,17 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
     return SQLITE_OK;
 }
 
-/* Reads row 0 for an operation. A handle for a change, or of a single query, moves on to the chunk.
- * One of a query without memory stays at row 0, where reading it again is cheap. While a handle
- * moves, SQLite may roll back, and nobody else must close it then. */
-static int refresh_row_0(struct bloom_chunks *chunks, bool changes, uint8_t *row) {
-    const bool stays = !changes && !chunks->span->is_usable && chunks->cursors > 0;
-    sqlite3_blob **place = changes ? &chunks->writer
-                           : stays ? &chunks->row_0_reader
-                                   : &chunks->reader;
-    if (!changes && !stays) /* it may be of a table that has another name now */
-        close_reader(chunks);
-    const enum access access =
-        changes ? TO_CHANGE : choose_access(chunks, BLOOM_CONFIGURATION_BYTES);
-    sqlite3_blob *handle = *place;
-    if (stays && access == BY_READER && handle != NULL &&
-        sqlite3_blob_read(handle, row, BLOOM_CONFIGURATION_BYTES, 0) == SQLITE_OK)
-        return judge_row_0(chunks, row, BLOOM_CONFIGURATION_BYTES);
-    *place = NULL;
-    const int code = read_row_0(chunks, access, &handle, row);
-    *place = handle;
-    return code;
-}
-
+/* For a change row 0 is read by the writer, which then moves on to the chunk. */
 int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes) {
     struct bloom_span *span = chunks->span;
+    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     int code = bloom_span_begin_operation(span);
     if (code != SQLITE_OK || span->knows_row_0)
         return code;
-    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
-    code = refresh_row_0(chunks, changes, row);
-    if (code == SQLITE_OK &&
-        (chunks->span->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
+    if (!changes && span->is_usable) /* it may be of a table that has another name now */
+        bloom_chunks_close_reader(chunks);
+    code = read_row_0(chunks, changes ? TO_CHANGE : BY_STATEMENT, row);
+    if (code == SQLITE_OK && (span->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
         code = bloom_chunks_configure(chunks, row);
     if (code != SQLITE_OK)
         return code;
@@ -212,19 +188,14 @@ int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes) {
 /* By a handle, because an authorizer may deny a statement, and 'clear' would be half done. */
 int bloom_chunks_write_rotation(struct bloom_chunks *chunks,
                                 const struct bloom_rotation *rotation) {
-    struct bloom_database *database = chunks->database;
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
-    sqlite3_blob *handle = chunks->writer;
-    chunks->writer = NULL;
-    int code = read_row_0(chunks, TO_CHANGE, &handle, row);
+    int code = read_row_0(chunks, TO_CHANGE, row);
     if (code != SQLITE_OK)
         return code;
     chunks->span->knows_row_0 = false;
     bloom_rotation_store(rotation, row);
-    code = sqlite3_blob_write(handle, row, sizeof row, 0);
-    if (code != SQLITE_OK)
-        code = bloom_database_fail_sqlite(database, code);
-    return bloom_database_close_row(&handle, code);
+    code = sqlite3_blob_write(chunks->writer, row, sizeof row, 0);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(chunks->database, code);
 }
 
 /* Places */
@@ -327,57 +298,42 @@ static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *p
                                   id_of(chunks, place), row_bytes(place), found);
 }
 
-/* Copies the row of a place into memory, if there is room and it will probably be used again.
- * Otherwise copies what is used of it into the buffer: head and blocks of the place, and for a
- * change what is between them, too. */
-static int copy_row(struct bloom_chunks *chunks, const struct reading *reading,
-                    enum bloom_known known, enum access access, struct bloom_change *open) {
+/* Reads the row of a place from the database, judges it, and notes what is known of it. *row is
+ * NULL when there is none, and *kept when it is not kept in memory: if it will probably not be used
+ * again, or there is no room. Then only what is used of it is read: head and blocks of the place,
+ * and for a change, by one call, what is between them, too. */
+static int read_chunk(struct bloom_chunks *chunks, const struct bloom_place *place,
+                      enum bloom_known known, enum access access, uint8_t **row,
+                      struct bloom_row **kept) {
     struct bloom_span *span = chunks->span;
-    const struct bloom_place *place = &open->place;
-    const uint32_t end = place->offset + place->bytes;
+    const sqlite3_int64 id = id_of(chunks, place);
     const bool is_used_again =
         known == BLOOM_SEEN ||
         (known == BLOOM_UNKNOWN && span->writing.has_changed && span->writing.was_dense);
-    if (is_used_again && bloom_span_may_keep(span))
-        open->kept = bloom_rows_reserve(&span->rows, id_of(chunks, place), row_bytes(place));
-    open->row = open->kept != NULL ? open->kept->bytes : chunks->buffer;
-    int code;
-    if (open->kept != NULL)
-        code = read_bytes(reading, open->row, 0, row_bytes(place));
-    else if (access == TO_CHANGE) /* by one call, as it will be written */
-        code = read_bytes(reading, open->row, 0, end);
-    else if ((code = read_bytes(reading, open->row, 0, BLOOM_CHUNK_HEAD_BYTES)) == SQLITE_OK)
-        code = read_bytes(reading, open->row, place->offset, place->bytes);
-    if (code == SQLITE_OK)
-        code = check_head(chunks, place, open->row);
-    if (code == SQLITE_OK && open->kept != NULL)
-        bloom_rows_keep(&span->rows, open->kept);
-    else if (code == SQLITE_OK && span->is_usable)
-        bloom_rows_note(&span->rows, id_of(chunks, place), true);
-    else
-        sqlite3_free(open->kept);
-    return code;
-}
-
-/* Reads the row of open->place from the database, judges it, and notes what is known of it. Sets
- * open->row, which is NULL when there is no row, and open->kept. */
-static int read_row(struct bloom_chunks *chunks, enum bloom_known known, enum access access,
-                    struct bloom_change *open) {
-    struct bloom_span *span = chunks->span;
-    const sqlite3_int64 id = id_of(chunks, &open->place);
-    struct reading reading;
-    open->row = NULL;
-    open->kept = NULL;
-    int code = begin_reading(chunks, id, access, &open->handle, &reading);
-    if (code != SQLITE_OK)
-        return code;
-    if (reading.exists)
-        code = is_blob(&reading) && (uint32_t)reading.length == row_bytes(&open->place)
-                   ? copy_row(chunks, &reading, known, access, open)
-                   : wrong_length(chunks, &open->place, reading.length);
-    code = end_reading(&reading, code);
+    const bool keeps = is_used_again && !span->rows.is_full && bloom_span_may_keep(span);
+    struct reading reading = {.row = chunks->buffer,
+                              .head = keeps                 ? row_bytes(place)
+                                      : access == TO_CHANGE ? place->offset + place->bytes
+                                                            : BLOOM_CHUNK_HEAD_BYTES,
+                              .offset = place->offset,
+                              .bytes = keeps || access == TO_CHANGE ? 0 : place->bytes};
+    *row = NULL;
+    *kept = NULL;
+    int code = read_row(chunks, id, access, &reading);
     if (code == SQLITE_OK && !reading.exists && bloom_span_may_keep(span))
         bloom_rows_note(&span->rows, id, false);
+    if (code != SQLITE_OK || !reading.exists)
+        return code;
+    if (!is_blob(&reading) || (uint32_t)reading.length != row_bytes(place))
+        return wrong_length(chunks, place, reading.length);
+    code = check_head(chunks, place, reading.row);
+    if (code != SQLITE_OK)
+        return code;
+    if (keeps)
+        *kept = bloom_rows_keep(&span->rows, id, reading.row, row_bytes(place));
+    else if (span->is_usable)
+        bloom_rows_note(&span->rows, id, true);
+    *row = *kept != NULL ? (*kept)->bytes : reading.row;
     return code;
 }
 
@@ -391,24 +347,10 @@ static enum bloom_known find_row(const struct bloom_chunks *chunks, const struct
 
 /* Reading */
 
-/* Reads a row that is not in memory. */
-static int read_from_database(struct bloom_chunks *chunks, const struct bloom_place *place,
-                              enum bloom_known known, const uint8_t **row) {
-    const enum access access = choose_access(chunks, row_bytes(place));
-    struct bloom_change open = {.place = *place, .handle = chunks->reader};
-    chunks->reader = NULL; /* see bloom_chunks_begin_operation */
-    int code = read_row(chunks, known, access, &open);
-    if (code != SQLITE_OK)
-        bloom_database_close_row(&open.handle, code);
-    chunks->reader = open.handle;
-    *row = open.row;
-    return code;
-}
-
 int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *place,
                       const uint8_t **block, bool *closed) {
     struct bloom_row *kept;
-    const uint8_t *row = NULL;
+    uint8_t *row = NULL;
     int code = SQLITE_OK;
     const enum bloom_known known = find_row(chunks, place, &kept);
     *block = NULL;
@@ -416,7 +358,8 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
     if (known == BLOOM_KEPT)
         row = kept->bytes;
     else if (known != BLOOM_ABSENT)
-        code = read_from_database(chunks, place, known, &row);
+        code =
+            read_chunk(chunks, place, known, choose_access(chunks, row_bytes(place)), &row, &kept);
     if (code != SQLITE_OK || row == NULL)
         return code;
     const struct bloom_head head = load_head(row);
@@ -431,47 +374,40 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
 
 /* Opens the row of change->place, from memory if it is there. Without a row change->row is NULL. */
 static int open_row(struct bloom_chunks *chunks, struct bloom_change *change) {
-    struct bloom_row *kept;
-    enum bloom_known known = find_row(chunks, &change->place, &kept);
+    const struct bloom_place *place = &change->place;
+    enum bloom_known known = find_row(chunks, place, &change->kept);
     int code = SQLITE_OK;
-    const bool may_draft = bloom_span_may_draft(chunks->span);
-    if (known == BLOOM_ABSENT)
-        return SQLITE_OK;
-    if (known == BLOOM_KEPT && kept->is_draft && !may_draft) {
+    change->may_draft = bloom_span_may_draft(chunks->span);
+    if (known == BLOOM_KEPT && change->kept->is_draft && !change->may_draft) {
         /* Another statement that writes has begun since. All drafts are written, so that a part of
          * them is never written later than this row. */
         code = bloom_span_write(chunks->span);
-        known = find_row(chunks, &change->place, &kept);
+        known = find_row(chunks, place, &change->kept);
     }
-    if (code == SQLITE_OK && known != BLOOM_KEPT)
-        code = read_row(chunks, known, TO_CHANGE, change);
-    else if (code == SQLITE_OK && !may_draft)
-        code = bloom_database_open_row(chunks->database, id_of(chunks, &change->place), true,
-                                       &change->handle);
-    if (code != SQLITE_OK)
+    if (code != SQLITE_OK || known == BLOOM_ABSENT)
         return code;
-    if (known == BLOOM_KEPT && (may_draft || change->handle != NULL)) {
-        change->kept = kept;
-        change->row = kept->bytes;
-    }
-    change->is_draft = change->kept != NULL && may_draft;
+    if (known != BLOOM_KEPT)
+        return read_chunk(chunks, place, known, TO_CHANGE, &change->row, &change->kept);
+    if (!change->may_draft)
+        code =
+            bloom_database_open_row(chunks->database, id_of(chunks, place), true, &chunks->writer);
+    if (change->may_draft || chunks->writer != NULL)
+        change->row = change->kept->bytes;
     return code;
 }
 
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change) {
-    change->place = *place;
-    change->row = NULL;
-    change->kept = NULL;
+    *change = (struct bloom_change){.place = *place};
     int code = open_row(chunks, change);
     if (code != SQLITE_OK)
-        return bloom_change_close(change, code);
+        return code;
     if (change->row != NULL)
         change->head = load_head(change->row);
-    if (change->row == NULL || is_stale(&change->head, place)) {
-        bloom_change_close(change, code);
+    change->is_new = change->row == NULL || is_stale(&change->head, place);
+    if (change->is_new) {
+        bloom_database_close_row(&chunks->writer, code);
         change->kept = NULL;
-        change->is_draft = false;
         change->head = (struct bloom_head){.generation = place->generation};
         change->row = memset(chunks->buffer, 0, row_bytes(place));
     }
@@ -481,31 +417,26 @@ int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *pla
 
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) {
     struct bloom_span *span = chunks->span;
-    struct bloom_database *database = chunks->database;
     const struct bloom_place *place = &change->place;
     const sqlite3_int64 id = id_of(chunks, place);
     int code = SQLITE_OK;
     store_head(change->row, &change->head);
-    if (change->is_draft) {
+    if (change->kept != NULL && change->may_draft) {
         bloom_rows_draft(&span->rows, change->kept);
-    } else if (change->handle != NULL) {
+    } else if (!change->is_new) {
         code =
-            sqlite3_blob_write(change->handle, change->row, (int)(place->offset + place->bytes), 0);
+            sqlite3_blob_write(chunks->writer, change->row, (int)(place->offset + place->bytes), 0);
         if (code != SQLITE_OK)
-            code = bloom_database_fail_sqlite(database, code);
+            code = bloom_database_fail_sqlite(chunks->database, code);
     } else {
-        code = bloom_database_write_row(database, id, change->row, row_bytes(place));
+        code = bloom_database_write_row(chunks->database, id, change->row, row_bytes(place));
     }
     /* A row that is new, or that could not be written, is not the one in memory. */
-    if (span->is_usable && (code != SQLITE_OK || (change->kept == NULL && change->handle == NULL)))
+    if (span->is_usable && (code != SQLITE_OK || change->is_new))
         bloom_rows_note(&span->rows, id, true);
     span->writing.has_changed = span->writing.has_changed || code == SQLITE_OK;
     span->writing.changes++;
-    return bloom_change_close(change, code);
-}
-
-int bloom_change_close(struct bloom_change *change, int code) {
-    return bloom_database_close_row(&change->handle, code);
+    return code;
 }
 
 /* Walks */

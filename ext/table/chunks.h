@@ -39,12 +39,11 @@ struct bloom_chunks {
     struct bloom_configuration configuration;        /* what row 0 says */
     struct bloom_rotation rotation;                  /* what it says in this operation */
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* without chunks: not computed yet */
-    sqlite3_blob *writer;       /* at row 0, as an operation begins, until its first change */
-    sqlite3_blob *reader;       /* at any row, while a cursor is open; NULL when it is not open */
-    sqlite3_blob *row_0_reader; /* at row 0, while a cursor is open, where there is no memory */
-    unsigned reads;             /* since the reader was closed */
-    unsigned cursors;           /* of the table that are open */
-    uint8_t *buffer;            /* room for the longest row */
+    sqlite3_blob *writer; /* at any row, in an operation that changes; NULL: not open */
+    sqlite3_blob *reader; /* at any row, while a cursor is open; NULL: not open */
+    unsigned reads;       /* since the reader was closed */
+    unsigned cursors;     /* of the table that are open */
+    uint8_t *buffer;      /* room for the longest row */
 };
 
 static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_chunks *chunks) {
@@ -60,15 +59,15 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
 
 /* Call first in each operation. Decides whether memory is usable, and reads row 0 unless it is
  * known. If that is of another table than before, the revision rises. With `changes`, a change of a
- * chunk probably follows, so a handle for writing is used. */
+ * chunk probably follows, so the writer is opened. */
 int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes);
 
-/* Call last in each operation, after an error, too. Unless a cursor is open, closes the reader and
- * lets the span rest. */
+/* Call last in each operation, after an error, too. Closes the writer and, unless a cursor is open,
+ * the reader, and lets the span rest. */
 void bloom_chunks_end_operation(struct bloom_chunks *chunks);
 
-/* Call at a rollback and a renaming: what the readers point to may be gone. */
-void bloom_chunks_close_readers(struct bloom_chunks *chunks);
+/* Call at a rollback and a renaming: what the reader points to may be gone. */
+void bloom_chunks_close_reader(struct bloom_chunks *chunks);
 
 /* Writes the rotation into row 0. */
 int bloom_chunks_write_rotation(struct bloom_chunks *chunks, const struct bloom_rotation *rotation);
@@ -112,32 +111,23 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
 
 /* A place that is open for change, with the head of its chunk. */
 struct bloom_change {
-    sqlite3_blob *handle; /* NULL: nothing is open, the chunk counts as zeros, or it is a draft */
     struct bloom_place place;
     struct bloom_head head;
     uint8_t *row;           /* kept->bytes or the buffer */
     uint8_t *blocks;        /* the bytes of the place in it, zeros when the chunk counts as zeros */
     struct bloom_row *kept; /* the row in memory, or NULL */
-    bool is_draft;          /* the row is not written now */
+    bool is_new;            /* the chunk counts as zeros */
+    bool may_draft;         /* a kept row is not written now; otherwise the writer is at the row */
 };
 
-/* Returns a change with nothing open, except the handle that the operation began with. */
-static inline struct bloom_change bloom_change_unopened(struct bloom_chunks *chunks) {
-    const struct bloom_change change = {.handle = chunks->writer};
-    chunks->writer = NULL;
-    return change;
-}
-
-/* Opens a place for change. If a handle is open, it is moved, which takes a fraction of the time of
- * opening one. After an error nothing is open. Only one change of a table may be open. */
+/* Opens a place for change. The writer moves to it, which takes a fraction of the time of opening
+ * it, unless the change will wait in memory. Only one change of a table may be open; to give it up,
+ * forget it. */
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change);
 
-/* Writes head and blocks, now or later, as a new row if the chunk counts as zeros, and closes. */
+/* Writes head and blocks, now or later, as a new row if the chunk counts as zeros. */
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
-
-/* Closes without writing, and returns code. */
-int bloom_change_close(struct bloom_change *change, int code);
 
 /* Calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
  * table, or of one generation. Drafts are taken from memory. An error of visit

@@ -44,11 +44,6 @@ char *bloom_database_message(struct bloom_database *database) {
     return message;
 }
 
-void bloom_database_take_message(struct bloom_database *database, struct bloom_database *other) {
-    sqlite3_free(database->message);
-    database->message = bloom_database_message(other);
-}
-
 /* Life */
 
 bool bloom_database_open(struct bloom_database *database, struct bloom_connection *owner,
@@ -177,13 +172,6 @@ static int prepare(struct bloom_database *database, enum bloom_statement which) 
                         SQLITE_PREPARE_PERSISTENT, &database->statements[which]);
 }
 
-/* What binding a value returned: after an error the statement is ended. */
-static int end_unless_bound(struct bloom_database *database, enum bloom_statement which, int code) {
-    return code == SQLITE_OK ? code
-                             : bloom_database_end_statement(
-                                   database, which, bloom_database_fail_sqlite(database, code));
-}
-
 /* The rows of a view may have no end. Anybody may replace the table, so this is asked in each
  * operation. It does not ask for a column, because SQLite 3.53 and 3.54 crash if the table is a
  * virtual one that is not connected. Preparing a statement refuses such a table. */
@@ -204,8 +192,8 @@ static int check_table(struct bloom_database *database) {
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
-/* Prepares a statement and binds its first parameter. Until the statement ends, the connection
- * allows values as long as a row, because its own limit may be lower. */
+/* Prepares a statement and binds its first parameter, which fails while it runs. Until it ends, the
+ * connection allows values as long as a row, because its own limit may be lower. */
 static int bind_first(struct bloom_database *database, enum bloom_statement which,
                       sqlite3_int64 first) {
     enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };
@@ -214,11 +202,13 @@ static int bind_first(struct bloom_database *database, enum bloom_statement whic
         code = prepare(database, which);
     if (code != SQLITE_OK)
         return code;
+    code = sqlite3_bind_int64(database->statements[which], 1, first);
+    if (code != SQLITE_OK)
+        return bloom_database_fail_sqlite(database, code);
     if (++database->running == 1)
         database->length_limit =
             sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAXIMUM);
-    return end_unless_bound(database, which,
-                            sqlite3_bind_int64(database->statements[which], 1, first));
+    return code;
 }
 
 /* Takes the first step of a statement that is bound. */
@@ -233,11 +223,11 @@ static int take_step(struct bloom_database *database, enum bloom_statement which
 int bloom_database_begin_statement(struct bloom_database *database, enum bloom_statement which,
                                    sqlite3_int64 first, sqlite3_int64 second,
                                    sqlite3_stmt **statement, bool *row) {
+    const int code = bind_first(database, which, first);
     *row = false;
-    int code = bind_first(database, which, first);
     *statement = database->statements[which];
     if (code == SQLITE_OK && which == BLOOM_EACH_ROW)
-        code = end_unless_bound(database, which, sqlite3_bind_int64(*statement, 2, second));
+        sqlite3_bind_int64(*statement, 2, second);
     return code == SQLITE_OK ? take_step(database, which, row) : code;
 }
 
@@ -300,10 +290,8 @@ int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
     if (code != SQLITE_OK)
         return code;
     sqlite3_stmt *statement = database->statements[BLOOM_WRITE_ROW];
-    code = end_unless_bound(database, BLOOM_WRITE_ROW,
-                            sqlite3_bind_blob(statement, 2, bytes, (int)length, SQLITE_STATIC));
-    if (code == SQLITE_OK)
-        code = run_statement(database, BLOOM_WRITE_ROW);
+    sqlite3_bind_blob(statement, 2, bytes, (int)length, SQLITE_STATIC);
+    code = run_statement(database, BLOOM_WRITE_ROW);
     sqlite3_bind_null(statement, 2); /* the bytes are the caller's */
     sqlite3_set_last_insert_rowid(database->connection, last_rowid);
     return code == SQLITE_OK ? refuse_ignored(database) : code;

@@ -79,9 +79,6 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code);
  */
 char *bloom_database_message(struct bloom_database *database);
 
-/* Keeps the message of another object of the table. */
-void bloom_database_take_message(struct bloom_database *database, struct bloom_database *other);
-
 /* Begins an operation. Returns SQLITE_LOCKED while a statement of this object runs. Every method
  * that reads or changes the table begins with it. */
 int bloom_database_begin_operation(struct bloom_database *database);

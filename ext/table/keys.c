@@ -64,7 +64,7 @@ static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
         if (*found || !change->head.is_closed)
             return code;
         if (bloom_chunks_growth(chunks)->mode == BLOOM_GROWTH_ERROR)
-            return bloom_change_close(change, refuse_key(chunks));
+            return refuse_key(chunks);
     }
 }
 
@@ -90,7 +90,7 @@ static int add_to_block(struct bloom_chunks *chunks, const uint64_t *words, bool
 
 int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool again,
                    bool *expects_change, bool *found) {
-    struct bloom_change change = bloom_change_unopened(chunks);
+    struct bloom_change change;
     const bool counts = again && bloom_chunks_growth(chunks)->layout->blocks->remove != NULL;
     const bool looks = !counts && !*expects_change;
     int code = SQLITE_OK;
@@ -105,15 +105,15 @@ int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool agai
             code = add_to_block(chunks, words, !*found, &change);
     }
     *expects_change = code == SQLITE_OK && (!*found || counts);
-    return bloom_change_close(&change, code);
+    return code;
 }
 
 int bloom_keys_remove(struct bloom_chunks *chunks, const uint64_t *words) {
-    struct bloom_change change = bloom_change_unopened(chunks);
+    struct bloom_change change;
     bool found;
     int code = open_path(chunks, words, &change, &found);
     if (code != SQLITE_OK || !found)
-        return bloom_change_close(&change, code);
+        return code;
     const struct bloom_shape *shape = &change.place.layer->shape;
     struct bloom_head *head = &change.head;
     const unsigned zeros = shape->layout->blocks->remove(shape, change.blocks, words);

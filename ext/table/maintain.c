@@ -276,7 +276,7 @@ static struct bloom_estimate estimate_chunk(const struct bloom_place *chunk,
 static int unite_chunk(struct bloom_chunks *chunks, const struct bloom_place *chunk,
                        const uint8_t *blocks) {
     const struct bloom_shape *shape = &chunk->layer->shape;
-    struct bloom_change change = {.handle = NULL};
+    struct bloom_change change;
     struct bloom_head *head = &change.head;
     int code = bloom_change_open(chunks, chunk, &change);
     if (code != SQLITE_OK)

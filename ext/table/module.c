@@ -91,6 +91,9 @@ static void cursor_free(struct cursor *cursor) {
 /* Life of a table */
 
 /* One column has the table's name, so a table named as another column could not be opened. */
+#define NAME_OF_COLUMN                                                                             \
+    "a filter table cannot be called '%s', because one of its columns is. Choose another name"
+
 static bool is_column(const char *name) {
     static const char *const COLUMNS[] = {"key", "info", "filter"};
     for (size_t i = 0; i < sizeof COLUMNS / sizeof *COLUMNS; i++)
@@ -102,9 +105,7 @@ static bool is_column(const char *name) {
 static int declare(sqlite3 *connection, const char *name, enum bloom_key_type key_type,
                    char **error) {
     if (is_column(name)) {
-        *error = sqlite3_mprintf("bloom: a filter table cannot be called '%s', because one of its "
-                                 "columns is. Choose another name",
-                                 name);
+        *error = sqlite3_mprintf("bloom: " NAME_OF_COLUMN, name);
         return SQLITE_ERROR;
     }
     char *declaration =
@@ -222,10 +223,7 @@ static int begin_operation(struct table *table, bool changes) {
 static int table_rename(sqlite3_vtab *base, const char *name) {
     struct table *table = table_of(base);
     if (is_column(name))
-        return table_error(table,
-                           "a filter table cannot be called '%s', because one of its columns is. "
-                           "Choose another name",
-                           name);
+        return table_error(table, NAME_OF_COLUMN, name);
     int code = begin_operation(table, false);
     bloom_chunks_end_operation(&table->chunks);
     if (code == SQLITE_OK || (code & 0xff) == SQLITE_CORRUPT)
@@ -236,7 +234,7 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
         code = bloom_database_rename_table(database_of(table), name);
     if (code != SQLITE_OK)
         return report(table, code);
-    bloom_chunks_close_readers(&table->chunks);
+    bloom_chunks_close_reader(&table->chunks);
     return bloom_span_rename(table->span, name);
 }
 
@@ -675,7 +673,7 @@ static int table_release(sqlite3_vtab *base, int depth) {
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     struct table *table = table_of(base);
-    bloom_chunks_close_readers(&table->chunks); /* if one has failed, this may roll back all */
+    bloom_chunks_close_reader(&table->chunks); /* if it has failed, this may roll back all */
     if (table->span->writing.transaction != BLOOM_OUTSIDE)
         bloom_span_rollback_to(table->span, depth);
     return SQLITE_OK;
@@ -696,7 +694,7 @@ static int table_commit(sqlite3_vtab *base) {
 
 static int table_rollback(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    bloom_chunks_close_readers(&table->chunks);
+    bloom_chunks_close_reader(&table->chunks);
     bloom_span_rollback(table->span);
     return SQLITE_OK;
 }

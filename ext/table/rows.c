@@ -117,19 +117,17 @@ void bloom_rows_note(struct bloom_row_memory *rows, sqlite3_int64 id, bool exist
         set_slot(rows, id, exists ? &seen_marker : &absent_marker);
 }
 
-struct bloom_row *bloom_rows_reserve(struct bloom_row_memory *rows, sqlite3_int64 id,
-                                     uint32_t length) {
-    const uint64_t bytes = sizeof(struct bloom_row) + length;
-    struct bloom_row *row =
-        has_slot(rows) && has_room(rows, bytes) ? sqlite3_malloc64(bytes) : NULL;
-    if (row != NULL)
-        *row = (struct bloom_row){.id = id, .length = length};
+struct bloom_row *bloom_rows_keep(struct bloom_row_memory *rows, sqlite3_int64 id,
+                                  const uint8_t *bytes, uint32_t length) {
+    const uint64_t size = sizeof(struct bloom_row) + length;
+    struct bloom_row *row = has_slot(rows) && has_room(rows, size) ? sqlite3_malloc64(size) : NULL;
+    if (row == NULL)
+        return NULL;
+    *row = (struct bloom_row){.id = id, .length = length};
+    memcpy(row->bytes, bytes, length);
+    add_bytes(rows, size);
+    set_slot(rows, id, row);
     return row;
-}
-
-void bloom_rows_keep(struct bloom_row_memory *rows, struct bloom_row *row) {
-    add_bytes(rows, sizeof *row + row->length);
-    set_slot(rows, row->id, row);
 }
 
 /* Drafts */
@@ -142,36 +140,31 @@ void bloom_rows_draft(struct bloom_row_memory *rows, struct bloom_row *row) {
     rows->drafts = row;
 }
 
-static struct bloom_row *merge_lists(struct bloom_row *one, struct bloom_row *other) {
-    struct bloom_row *first, **end = &first;
-    while (one != NULL && other != NULL) {
-        struct bloom_row **smaller = one->id < other->id ? &one : &other;
-        *end = *smaller;
-        *smaller = (*smaller)->next;
-        end = &(*end)->next;
+/* Returns a list sorted: deals it out to two, sorts them, and merges them. */
+static struct bloom_row *sort_list(struct bloom_row *list) {
+    struct bloom_row *halves[2] = {NULL, NULL}, *first = list, **end = &first;
+    if (list == NULL || list->next == NULL)
+        return list;
+    for (struct bloom_row *next; list != NULL; list = next) {
+        next = list->next;
+        list->next = halves[0];
+        halves[0] = halves[1];
+        halves[1] = list;
     }
-    *end = one != NULL ? one : other;
+    halves[0] = sort_list(halves[0]);
+    halves[1] = sort_list(halves[1]);
+    while (halves[0] != NULL && halves[1] != NULL) {
+        struct bloom_row **smaller = &halves[halves[0]->id > halves[1]->id];
+        *end = *smaller;
+        end = &(*smaller)->next;
+        *smaller = *end;
+    }
+    *end = halves[halves[0] == NULL];
     return first;
 }
 
-/* Takes `count` rows, at least 1, from the front of a list, and returns them sorted. */
-static struct bloom_row *take_sorted(struct bloom_row **list, size_t count) {
-    if (count > 1) {
-        struct bloom_row *half = take_sorted(list, count / 2);
-        return merge_lists(half, take_sorted(list, count - count / 2));
-    }
-    struct bloom_row *row = *list;
-    *list = row->next;
-    row->next = NULL;
-    return row;
-}
-
 void bloom_rows_sort_drafts(struct bloom_row_memory *rows) {
-    size_t count = 0;
-    for (const struct bloom_row *row = rows->drafts; row != NULL; row = row->next)
-        count++;
-    if (count > 0)
-        rows->drafts = take_sorted(&rows->drafts, count);
+    rows->drafts = sort_list(rows->drafts);
 }
 
 void bloom_rows_clean_first(struct bloom_row_memory *rows) {
@@ -194,15 +187,13 @@ void bloom_rows_drop_clean(struct bloom_row_memory *rows) {
 }
 
 void bloom_rows_drop(struct bloom_row_memory *rows) {
-    rows->drafts = NULL;
-    for (size_t i = 0; i < rows->slot_count; i++)
-        if (has_bytes(&rows->slots[i]))
-            free_row(rows, rows->slots[i].row);
+    while (rows->drafts != NULL)
+        bloom_rows_clean_first(rows);
+    bloom_rows_drop_clean(rows);
     subtract_bytes(rows, rows->slot_count * sizeof *rows->slots);
     sqlite3_free(rows->slots);
     rows->slots = NULL;
-    rows->slot_count = rows->used = 0;
-    rows->is_full = false;
+    rows->slot_count = 0;
 }
 
 #ifdef BLOOM_ASSERTS

@@ -48,13 +48,9 @@ enum bloom_known bloom_rows_find(const struct bloom_row_memory *rows, sqlite3_in
 /* Notes that a row was used and is not kept, or that it does not exist. */
 void bloom_rows_note(struct bloom_row_memory *rows, sqlite3_int64 id, bool exists);
 
-/* Returns memory for a row of that length, or NULL if there is no room. It is the caller's until
- * bloom_rows_keep takes it, or sqlite3_free. */
-struct bloom_row *bloom_rows_reserve(struct bloom_row_memory *rows, sqlite3_int64 id,
-                                     uint32_t length);
-
-/* Keeps a reserved row, whose bytes are now those of the database. */
-void bloom_rows_keep(struct bloom_row_memory *rows, struct bloom_row *row);
+/* Keeps a copy of a row, whose bytes are those of the database. NULL: there is no room. */
+struct bloom_row *bloom_rows_keep(struct bloom_row_memory *rows, sqlite3_int64 id,
+                                  const uint8_t *bytes, uint32_t length);
 
 /* Makes a draft of a kept row that has changed. */
 void bloom_rows_draft(struct bloom_row_memory *rows, struct bloom_row *row);

@@ -33,7 +33,7 @@ static unsigned version_of(const struct bloom_span *span) {
     return version;
 }
 
-/* If a write transaction is under way, its rollbacks will not be reported to this object. */
+/* If a write transaction is under way, nobody will report its rollbacks to this object. */
 static void note_late(struct bloom_span *span) {
     span->is_late = is_writing(span, span->database.schema);
     if (span->is_late)
@@ -106,7 +106,8 @@ struct bloom_span *bloom_span_open(struct bloom_connection *connection, const ch
         return NULL;
     }
     enlist(span);
-    note_late(span);
+    if (connection->has_orphans)
+        note_late(span);
     bloom_connection_keep(connection)->tables_opened++;
     return span;
 }
@@ -115,6 +116,8 @@ void bloom_span_close(struct bloom_span *span) {
     if (--span->references > 0)
         return;
     struct bloom_connection *connection = span->database.owner;
+    if (span->writing.transaction != BLOOM_OUTSIDE) /* the table is dropped */
+        connection->has_orphans = true;
     unlist(span);
     bloom_span_end(span);
     sqlite3_free(span->new_name);
@@ -189,8 +192,11 @@ static bool is_defensive(const struct bloom_span *span) {
 /* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
 void bloom_span_rest(struct bloom_span *span) {
     bloom_span_check(span, BLOOM_OPERATION, 0);
-    if (span->writing.transaction == BLOOM_OUTSIDE && span->is_guest && !is_defensive(span))
+    if (span->writing.transaction == BLOOM_OUTSIDE && span->is_guest &&
+        (!span->is_usable || !is_defensive(span))) {
         bloom_span_end(span);
+        span->is_guest = false;
+    }
     if (span->writing.transaction != BLOOM_OUTSIDE || span->rows.bytes == span->counted ||
         count_bytes(span) <= span->rows.limit)
         return;
@@ -230,10 +236,12 @@ static int write_twin(struct bloom_span *span, struct bloom_span *twin) {
     int code = bloom_database_begin_operation(&twin->database);
     if (code == SQLITE_OK)
         code = bloom_span_write(twin);
-    if (code == SQLITE_OK)
+    if (code == SQLITE_OK) {
         bloom_span_end(twin);
-    else
-        bloom_database_take_message(&span->database, &twin->database);
+        return code;
+    }
+    sqlite3_free(bloom_database_message(&span->database));
+    span->database.message = bloom_database_message(&twin->database);
     return code;
 }
 
@@ -250,23 +258,34 @@ static int write_twins(struct bloom_span *span) {
     return code;
 }
 
-/* A guest is not late any more when a commit has changed the version. */
-static bool may_be_guest(struct bloom_span *span) {
+/* An object is not late any more when a commit has changed the version. */
+static bool is_late(struct bloom_span *span) {
     span->is_late = span->is_late && version_of(span) == span->version;
-    return knows_transactions() && !span->has_twins && !span->is_late;
+    return span->is_late;
+}
+
+static bool may_be_guest(struct bloom_span *span) {
+    return knows_transactions() && !span->has_twins && !is_late(span);
 }
 
 /* A span outside goes on if the database has the same version, and that of a guest if nobody has
- * changed rows by hand. */
+ * changed rows by hand. For a guest's first operation, which may be its only one, memory would cost
+ * more than it saves. */
 static void continue_outside(struct bloom_span *span, bool is_guest) {
+    const bool is_new_guest = is_guest && !span->is_guest;
+    span->is_late = false;
+    span->is_usable = !is_new_guest || is_defensive(span);
+    if (is_guest != span->is_guest)
+        bloom_span_end(span);
+    span->is_guest = is_guest;
+    if (!span->is_usable)
+        return;
     const unsigned version = version_of(span);
     const int changes = is_guest ? sqlite3_total_changes(span->database.connection) : 0;
-    if (version != span->version || is_guest != span->is_guest ||
+    if (version != span->version ||
         (changes != span->writing.foreign_changes && !is_defensive(span)))
         bloom_span_end(span);
     span->version = version;
-    span->is_guest = is_guest;
-    span->is_late = false;
     span->writing.foreign_changes = changes;
 }
 
@@ -382,6 +401,8 @@ int bloom_span_begin(struct bloom_span *span) {
     const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
     if (code != SQLITE_OK)
         return code;
+    if (!is_late(span)) /* a name that was given before xRollback is committed */
+        span->named_at = -1;
     begin_span(span, BLOOM_BEGUN);
     bloom_span_check(span, BLOOM_X_BEGIN, 0);
     return code;
@@ -468,6 +489,7 @@ void bloom_span_commit(struct bloom_span *span) {
  * rolled back, lest it be committed without what could not be written. */
 void bloom_span_rollback(struct bloom_span *span) {
     const bool goes_on = knows_transactions() && is_writing(span, span->database.schema);
+    span->database.owner->has_orphans = span->database.owner->has_orphans || goes_on;
     if (goes_on && bloom_span_write(span) != SQLITE_OK)
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
     if (span->named_at >= 0 && !goes_on)

@@ -11,17 +11,17 @@
  *     transaction ends or is rolled back, in part or whole.
  *   - In another write transaction of this connection the object is a guest. It has not changed
  *     the rows there, nobody else can, and a rollback brings back no others. But SQL may edit them
- *     by hand. So a span lasts from the first to the last open cursor, as long as
- *     sqlite3_total_changes is the same. While SQLITE_DBCONFIG_DEFENSIVE is on, SQL cannot edit
- *     them, and the span lasts as long as outside.
+ *     by hand. So a span begins with the second operation and lasts until the last cursor is
+ *     closed, as long as sqlite3_total_changes is the same. While SQLITE_DBCONFIG_DEFENSIVE is on,
+ *     SQL cannot edit them, and the span lasts as long as outside.
  *
  * When a span ends, everything in memory is void. In each span, row 0 is read once. It tells which
  * table this is, and nothing else does. There is no span, so that row 0 and chunks are read in each
  * operation,
  *
  *   - in a write transaction that has not begun for this object, if the object has twins, or is
- *     late: it was opened, or told that its transaction is over, amid that transaction, so that a
- *     rollback could bring other rows back;
+ *     late: it was told amid that transaction that it is over, or was opened amid one after that or
+ *     DROP TABLE has happened to any object, so that a rollback could bring other rows back;
  *   - before SQLite 3.34, which does not report whether a transaction writes, in any that has not
  *     begun for this object;
  *   - in the transaction that made the table, as long as SQLite does not report a rollback to an
@@ -75,9 +75,10 @@
  *                finds the connection busy and it goes on       If it goes on, drafts are written
  *                                                               first, and a rollback of CREATE or
  *                                                               RENAME is reported no more
- *   none yet     a guest: only SQL by hand changes rows, and    what was read, until the last
- *                no rollback brings back others                 cursor closes or another row is
- *                                                               changed (sqlite3_total_changes)
+ *   none yet     a guest: only SQL by hand changes rows, and    what was read from the second
+ *                no rollback brings back others                 operation on, until the last cursor
+ *                                                               closes or another row is changed
+ *                                                               (sqlite3_total_changes)
  *
  * Nothing tells an object that has not begun the transaction of a rollback. So whatever gives a
  * table another name begins it: CREATE by itself, RENAME by an INSERT of no rows into the table.
@@ -130,8 +131,8 @@ struct bloom_span {
     bool knows_row_0;        /* in this span */
     bool has_asked;          /* SQLite for its cache_size, in this span */
     bool is_guest;           /* in a write transaction that has not begun for this object */
-    bool is_late;      /* opened, or told that its transaction is over, amid one that goes on */
-    bool is_stale;     /* its name may be of another table now, for good */
+    bool is_late;            /* a rollback of the write transaction could bring other rows back */
+    bool is_stale;           /* its name may be of another table now, for good */
     int named_at;      /* a rollback to a savepoint of less depth undoes that; -1: none does */
     char *new_name;    /* by RENAME; NULL: none */
     unsigned version;  /* of the database, in a span outside, or when it became late */

@@ -147,6 +147,27 @@ static void begin_keys(sqlite3 *database, bool waits) {
     require_stored(database, waits ? 1 : 4);
 }
 
+/* What a committed transaction has made is not undone by a later rollback. */
+static void busy_close_leaves_names(void) {
+    sqlite3 *database = open_database(":memory:");
+    sqlite3_stmt *insert;
+    run(database, "BEGIN; CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
+    assert_int_equal(
+        sqlite3_prepare_v2(database, "INSERT INTO t(key) VALUES (1)", -1, &insert, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
+    assert_int_equal(sqlite3_reset(insert), SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
+    run(database, "COMMIT; SAVEPOINT s");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
+        assert_int_equal(sqlite3_reset(insert), SQLITE_OK);
+        run(database, "ROLLBACK TO s");
+    }
+    sqlite3_finalize(insert);
+    close_database(database);
+}
+
 /* All that waits is written. What cannot be, and nobody can be told of, ends the transaction. */
 static void busy_close_writes_or_ends(void) {
 #if SQLITE_VERSION_NUMBER >= 3034000
@@ -264,6 +285,8 @@ RUN_GROUP("host",
           TEST("A bitmap that is longer than a value may be is refused", tiny_limits),
           TEST("A close that is refused writes what waits, or ends the transaction",
                busy_close_writes_or_ends),
+          TEST("After a close that is refused a name is committed as ever",
+               busy_close_leaves_names),
           TEST("Before SQLite 3.34 every key is written at once", older_releases_have_no_drafts),
           TEST("A host may finalize all statements before it closes", hosts_finalize_everything),
           TEST("A schema that has another name now is named", the_name_of_main_changes))

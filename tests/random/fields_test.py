@@ -153,7 +153,7 @@ class Fields(unittest.TestCase):
                     if each not in can_be:
                         continue
                     says_so = after == ("host type",) and not {*classes[i + 2:i + 3]} & {*can_be}
-                    no = blocked or (after == ("other type",) and each in ("file", "name"))
+                    no = blocked or (after == ("other type",) and each != "url")
                     if before == ("host type",) or not (no or (each == "file" and not says_so)):
                         meant[-1] = {"range": None, "file": f"f{i}.pdf/", "name": f"n{i}.example/",
                                      "url": f"u{i}.example/x"}[each]

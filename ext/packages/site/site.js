@@ -10,7 +10,8 @@ const frame = document.querySelector("#try");
 if (frame !== null) {
   const show = () => {
     const { colorScheme } = getComputedStyle(document.body);
-    frame.contentDocument.documentElement.style.colorScheme = colorScheme;
+    // A page that was opened from a disk sees nothing of its frame.
+    frame.contentDocument?.documentElement.style.setProperty("color-scheme", colorScheme);
   };
   frame.src = `page.html${location.hash}`;
   frame.addEventListener("load", show);

@@ -11,7 +11,7 @@
  * linear time, too.
  */
 #include "base/limits.h"
-#include "list/span.h"
+#include "list/piece.h"
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
 
@@ -81,7 +81,7 @@ static int lines_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     int code = bloom_rows_need_text(rows, run);
     if (code != SQLITE_OK)
         return code;
-    const struct list_span text = {rows->bytes, rows->bytes + rows->length};
+    const struct list_piece text = {rows->bytes, rows->bytes + rows->length};
     const char *problem = list_no_utf8(text, false);
     if (problem != NULL)
         return bloom_rows_fail(rows, "the text is %s", problem);
@@ -110,7 +110,7 @@ static void lines_text(sqlite3_context *context, const uint8_t *text, size_t len
         memcpy(terminated, text, length);
         terminated[length] = '\0';
         sqlite3_result_text(context, terminated, -1, SQLITE_TRANSIENT);
-    } else if (plain || list_is_text((struct list_span){text, text + length})) {
+    } else if (plain || list_is_text((struct list_piece){text, text + length})) {
         sqlite3_result_text64(context, (const char *)text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
     } else {
         sqlite3_result_blob64(context, text, length, SQLITE_TRANSIENT);

@@ -32,14 +32,12 @@ def _own_connection(path):
     connection = sqlite3.connect(path)
     try:
         load(connection)
-    except NotImplementedError:
+    except NotImplementedError as error:
         connection.close()
         try:
             import apsw
         except ImportError:
-            apsw = None
-        if apsw is None:
-            raise
+            raise error from None
         connection = apsw.Connection(path)
         load(connection)
     return connection

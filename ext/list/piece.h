@@ -1,0 +1,301 @@
+/* A piece is a stretch of a list's bytes. These functions trim pieces, compare them with words, and
+ * recognise schemes, addresses and numbers. */
+#ifndef BLOOM_LIST_PIECE_H
+#define BLOOM_LIST_PIECE_H
+
+#include "url/address.h"
+#include "url/bytes.h"
+
+#include <string.h>
+
+/* The byte order mark. */
+#define LIST_MARK "\xef\xbb\xbf"
+
+struct list_piece {
+    const uint8_t *at, *end;
+};
+
+static inline size_t list_length(struct list_piece piece) {
+    return (size_t)(piece.end - piece.at);
+}
+
+static inline bool list_is_blank(uint8_t byte) {
+    return byte == ' ' || byte == '\t';
+}
+
+/* Returns true for a byte of a label of a name. Bytes beyond ASCII may be letters. */
+static inline bool list_is_of_name(uint8_t byte) {
+    return url_is_letter(byte) || url_is_digit(byte) || byte == '-' || byte == '_' || byte >= 0x80;
+}
+
+/* Returns the length of a blank beyond ASCII with which a piece begins, or 0. Copies from documents
+ * have no-break spaces, marks of direction and width, U+3000 and byte order marks. */
+static inline size_t list_wide_blank(struct list_piece piece) {
+    static const char *const WIDE[] = {"\xc2\xa0",     "\xe2\x80\x8b", "\xe2\x80\x8e",
+                                       "\xe2\x80\xa8", "\xe2\x80\xaf", "\xe3\x80\x80",
+                                       LIST_MARK};
+    for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE; i++)
+        if (list_length(piece) >= strlen(WIDE[i]) &&
+            memcmp(piece.at, WIDE[i], strlen(WIDE[i])) == 0)
+            return strlen(WIDE[i]);
+    return 0;
+}
+
+/* Removes blanks from both ends. */
+static inline struct list_piece list_trim(struct list_piece piece) {
+    size_t wide = piece.at < piece.end && (*piece.at <= ' ' || *piece.at >= 0x80 ||
+                                           piece.end[-1] <= ' ' || piece.end[-1] >= 0x80);
+    while (wide > 0) {
+        while (piece.at < piece.end && list_is_blank(*piece.at))
+            piece.at++;
+        while (piece.at < piece.end && list_is_blank(piece.end[-1]))
+            piece.end--;
+        wide = piece.at < piece.end && *piece.at >= 0x80 ? list_wide_blank(piece) : 0;
+        piece.at += wide;
+        for (size_t i = 2; piece.at < piece.end && piece.end[-1] >= 0x80 && wide == 0 && i <= 3;
+             i++)
+            if (list_length(piece) >= i &&
+                list_wide_blank((struct list_piece){piece.end - i, piece.end}) == i) {
+                piece.end -= i;
+                wide = i;
+            }
+    }
+    return piece;
+}
+
+/* Returns true if a piece begins with a word. The word is in lower case, and the case of the piece
+ * does not matter. */
+static inline bool list_begins(struct list_piece piece, const char *word) {
+    while (*word != '\0' && piece.at < piece.end && url_lower(*piece.at) == (uint8_t)*word) {
+        piece.at++;
+        word++;
+    }
+    return *word == '\0';
+}
+
+/* Returns true if a piece ends with a word, likewise. */
+static inline bool list_ends(struct list_piece piece, const char *word) {
+    size_t length = strlen(word);
+    return list_length(piece) >= length &&
+           list_begins((struct list_piece){piece.end - length, piece.end}, word);
+}
+
+/* Returns true if a piece is a word, likewise. */
+static inline bool list_is(struct list_piece piece, const char *word) {
+    return list_begins(piece, word) && list_length(piece) == strlen(word);
+}
+
+enum { LIST_FOLDED = 24 };
+
+/* Writes a word between two commas, in lower case, perhaps without signs between letters and
+ * digits. Returns false if it is empty or too long, or contains a comma. */
+static inline bool list_fold(struct list_piece word, bool letters_only, char folded[LIST_FOLDED]) {
+    size_t used = 0;
+    if (list_length(word) > LIST_FOLDED - 3) /* early, because most names are longer */
+        return false;
+    folded[used++] = ',';
+    for (; word.at < word.end; word.at++) {
+        if (*word.at == ',' || *word.at == '\0')
+            return false;
+        if (!letters_only || url_is_letter(*word.at) || url_is_digit(*word.at))
+            folded[used++] = (char)url_lower(*word.at);
+    }
+    memcpy(folded + used, ",", 2);
+    return used > 1;
+}
+
+/* Returns true if a piece is one of some words in lower case: ",one,another,". */
+static inline bool list_is_one_of(struct list_piece piece, const char *words) {
+    char folded[LIST_FOLDED];
+    return list_fold(piece, false, folded) && strstr(words, folded) != NULL;
+}
+
+/* Removes bytes up to 0x20 from both ends, as a browser does with a URL. */
+static inline struct list_piece list_without_spaces(struct list_piece piece) {
+    while (piece.at < piece.end && *piece.at <= ' ')
+        piece.at++;
+    while (piece.at < piece.end && piece.end[-1] <= ' ')
+        piece.end--;
+    return piece;
+}
+
+/* Returns true if a piece is valid UTF-8. */
+static inline bool list_is_text(struct list_piece piece) {
+    size_t i = 0;
+    while (i + 8 <= list_length(piece) && (bloom_load64(piece.at + i) & url_eight(128)) == 0)
+        i += 8;
+    while (i < list_length(piece))
+        if (url_code_point(piece.at, list_length(piece), &i) == BLOOM_NOT_UTF8)
+            return false;
+    return true;
+}
+
+/* Returns what a file is whose first bytes no text in UTF-8 has, and what to do; otherwise NULL. */
+static inline const char *list_no_utf8(struct list_piece file, bool is_utf16) {
+    if (is_utf16 || list_begins(file, "\xff\xfe") || list_begins(file, "\xfe\xff"))
+        return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
+    if (list_begins(file, "\x28\xb5\x2f\xfd"))
+        return "compressed with zstd. Unpack it first, as with unzstd";
+    return list_begins(file, "\x1f\x8b") ? "compressed with gzip. Unpack it first, as with gunzip"
+                                         : NULL;
+}
+
+static inline const uint8_t *list_find(struct list_piece piece, uint8_t byte) {
+    return piece.at + url_find(piece.at, 0, list_length(piece), byte);
+}
+
+static inline bool list_has(struct list_piece piece, uint8_t byte) {
+    return list_find(piece, byte) < piece.end;
+}
+
+/* Removes the part before a byte, and the byte, from the rest, and returns that part. If the byte
+ * is not in the rest, it returns the whole rest. */
+static inline struct list_piece list_split(struct list_piece *rest, uint8_t byte) {
+    const struct list_piece first = {rest->at, list_find(*rest, byte)};
+    rest->at = first.end + (first.end < rest->end);
+    return first;
+}
+
+/* Returns what follows the last such byte, or the whole piece if the byte is not in it. */
+static inline struct list_piece list_last(struct list_piece piece, uint8_t byte) {
+    struct list_piece last = {piece.end, piece.end};
+    while (last.at > piece.at && last.at[-1] != byte)
+        last.at--;
+    return last;
+}
+
+static inline bool list_has_blank(struct list_piece piece) {
+    return list_has(piece, ' ') || list_has(piece, '\t');
+}
+
+/* Returns true if a piece contains a word, which is in lower case as in list_begins. */
+static inline bool list_contains(struct list_piece piece, const char *word) {
+    while (piece.at < piece.end && !list_begins(piece, word))
+        piece.at = list_find((struct list_piece){piece.at + 1, piece.end}, (uint8_t)*word);
+    return piece.at < piece.end;
+}
+
+/* Returns where the first of two bytes is in a piece, or its end. */
+static inline const uint8_t *list_find_either(struct list_piece piece, uint8_t a, uint8_t b) {
+    for (; list_length(piece) >= 8; piece.at += 8) {
+        const uint64_t word = bloom_load64(piece.at);
+        if ((url_zeros(word ^ url_eight(a)) | url_zeros(word ^ url_eight(b))) != 0)
+            break;
+    }
+    while (piece.at < piece.end && *piece.at != a && *piece.at != b)
+        piece.at++;
+    return piece.at;
+}
+
+/* Returns where the first of some signs, or a zero byte, is in a piece, or its end. */
+static inline const uint8_t *list_find_any(struct list_piece piece, const char *signs) {
+    do
+        piece.end = list_find(piece, (uint8_t)*signs);
+    while (*signs++ != '\0');
+    return piece.end;
+}
+
+/* Removes the first word, with the blanks before it, from the rest, and returns it. */
+static inline struct list_piece list_word(struct list_piece *rest) {
+    struct list_piece word = list_trim(*rest);
+    rest->at = word.end = list_find_either(word, ' ', '\t');
+    return word;
+}
+
+/* Returns true if a piece begins with a scheme, perhaps defanged, and "://", perhaps in
+ * brackets. */
+static inline bool list_has_scheme(struct list_piece piece) {
+    size_t i = 0, length = list_length(piece);
+    while (i < length && (url_is_letter(piece.at[i]) || (i > 0 && url_is_digit(piece.at[i])) ||
+                          piece.at[i] == '*' || piece.at[i] == '+'))
+        i++;
+    piece.at += i;
+    return i > 0 && (list_begins(piece, "://") || list_begins(piece, "[:]//") ||
+                     list_begins(piece, "[://]") || list_begins(piece, ":\\\\"));
+}
+
+static inline bool list_is_ipv4(struct list_piece piece) {
+    uint8_t address[IPV4_BYTES];
+    unsigned dots = 0;
+    for (const uint8_t *at = piece.at; at < piece.end; at++) {
+        dots += *at == '.';
+        if (!url_is_digit(*at) && *at != '.')
+            return false;
+    }
+    return dots == 3 && url_read_number(piece.at, list_length(piece), address) == URL_ADDRESS;
+}
+
+static inline struct list_piece list_without_brackets(struct list_piece piece) {
+    const bool has_both = list_begins(piece, "[") && list_ends(piece, "]");
+    return (struct list_piece){piece.at + has_both, piece.end - has_both};
+}
+
+static inline bool list_is_ipv6(struct list_piece piece) {
+    uint16_t groups[IPV6_GROUPS];
+    const uint8_t *at = piece.at;
+    while (at < piece.end && url_digit(*at) < 16)
+        at++;
+    if (at == piece.end || *at != ':')
+        return false; /* early, because most names and dates are no addresses */
+    piece.end = list_find(piece, '%');
+    return url_read_ipv6(piece.at, list_length(piece), groups);
+}
+
+static inline bool list_is_ip(struct list_piece piece) {
+    return list_is_ipv4(piece) || list_is_ipv6(piece);
+}
+
+/* Returns true for an address that a resolver answers for a host that it blocks. */
+static inline bool list_is_sink(struct list_piece piece) {
+    return list_is(piece, "0.0.0.0") || list_is(piece, "::") || list_is(piece, "::1") ||
+           (list_begins(piece, "127.") && list_is_ipv4(piece));
+}
+
+/* Recognises numbers and dates: 12345, 2024.01.01, 12/31/2024, 2024-01-01T10:00:00Z. They are
+ * digits and signs that are not an address as people write it, although a browser takes the first
+ * two for addresses. */
+static inline bool list_is_number(struct list_piece piece) {
+    unsigned dots = 0;
+    const uint8_t *at = piece.at;
+    at += list_begins(piece, "-");
+    if (at == piece.end || !url_is_digit(*at))
+        return false;
+    for (; at < piece.end &&
+           ((*at >= '-' && *at <= ':') || *at == '+' || *at == 'T' || *at == 'Z' || *at == ' ');
+         at++)
+        dots += *at == '.' && at + 1 < piece.end && url_is_digit(at[1]);
+    return at == piece.end && dots < 3 && !list_is_ipv6(piece);
+}
+
+/* Recognises the address of a network card, and what else is groups of up to two hexadecimal digits
+ * with colons between them. */
+static inline bool list_is_card(struct list_piece piece) {
+    unsigned digits = 0, colons = 0;
+    for (const uint8_t *at = piece.at; at < piece.end; at++) {
+        digits = *at == ':' ? 0 : digits + 1;
+        colons += *at == ':';
+        if (digits > 2 || (digits == 0 && (at == piece.at || at[-1] == ':')) ||
+            (digits > 0 && url_digit(*at) > 15))
+            return false;
+    }
+    return colons > 1 && digits > 0 && !list_is_ipv6(piece);
+}
+
+/* Recognises hashes: 32, 40, 64 or 128 hexadecimal digits. */
+static inline bool list_is_hash(struct list_piece piece) {
+    const size_t length = list_length(piece);
+    while (piece.at < piece.end && url_digit(*piece.at) < 16)
+        piece.at++;
+    return piece.at == piece.end && (length == 32 || length == 40 || length == 64 || length == 128);
+}
+
+/* Returns a word without blanks and quotation marks around it, or the marks of AsciiDoc. */
+static inline struct list_piece list_unquoted(struct list_piece word) {
+    word = list_trim(word);
+    while (list_length(word) > 2 && *word.at == word.end[-1] &&
+           (*word.at == '"' || *word.at == '\'' || *word.at == '`' || *word.at == '+'))
+        word = list_trim((struct list_piece){word.at + 1, word.end - 1});
+    return word;
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* Rows of tables, with a heading or without one. Each field of a row has a class (values.c), and a
+ * rule over the classes chooses the entry. So a row claims the indicator that it names, and nothing
+ * that follows it, such as the report about it. */
+#include "list/list.h"
+
+#include <string.h>
+
+/* The most fields of a row that are read. */
+enum { LIST_FIELDS = 64 };
+
+/* The fields of a row that are not empty, as far as they were asked for, with their classes. */
+struct list_row {
+    struct bloom_list *list;
+    struct list_piece rest;
+    uint8_t separator;
+    unsigned read;   /* fields, with those that are empty */
+    uint64_t barred; /* bit i: the heading says that field i, counted like that, is no entry */
+    unsigned count;
+    struct list_piece fields[LIST_FIELDS]; /* as far as they are entries */
+    uint8_t classes[LIST_FIELDS];          /* enum list_class */
+};
+
+/* Returns what follows the quotation marks with which a field begins, in which two mean one. */
+static struct list_piece list_after_quotes(struct list_piece rest) {
+    while (rest.at < rest.end && *rest.at == ' ')
+        rest.at++;
+    if (rest.at < rest.end && *rest.at == '"')
+        do {
+            rest.at = list_find((struct list_piece){rest.at + 1, rest.end}, '"');
+            rest.at += rest.at < rest.end;
+        } while (rest.at < rest.end && *rest.at == '"');
+    return rest;
+}
+
+/* Removes the first field from the rest of a line, and returns it without blanks and quotation
+ * marks around it. After the last field the rest begins past the end of the line. */
+static struct list_piece list_next_field(struct list_piece *rest, uint8_t separator) {
+    const struct list_piece field = {rest->at, list_find(list_after_quotes(*rest), separator)};
+    rest->at = field.end + 1;
+    return list_unquoted(field);
+}
+
+/* Returns the class of a field, and reads the row up to it. */
+static enum list_class list_class_at(struct list_row *row, unsigned i) {
+    while (row->count <= i && row->read < LIST_FIELDS && row->rest.at <= row->rest.end) {
+        struct list_piece field = list_next_field(&row->rest, row->separator);
+        const bool is_barred = row->barred >> row->read++ & 1;
+        if (field.at == field.end)
+            continue; /* it says nothing of those beside it */
+        row->classes[row->count] =
+            (uint8_t)(is_barred ? list_meaning_of(field).type : list_class_of(row->list, &field));
+        row->fields[row->count++] = field;
+    }
+    return i < row->count ? (enum list_class)row->classes[i] : LIST_IS_MISSING;
+}
+
+/* The rule: returns the number of the field that is the entry, or LIST_FIELDS. A word for a type
+ * says what the field after it is, or else the field before it. After one such as sha256, or after
+ * a word where a host should be, only another word such as url makes an entry. Without a heading, a
+ * word after a URL says nothing of it. What looks like a file is an entry only if a word says
+ * so. */
+static unsigned list_choose(struct list_row *row) {
+    enum list_class before = LIST_IS_MISSING, class, after;
+    bool is_spoiled = false;
+    for (unsigned i = 0; (class = list_class_at(row, i)) != LIST_IS_MISSING; i++, before = class) {
+        if (class >= LIST_IS_RANGE && before == LIST_IS_HOST_TYPE)
+            return i;
+        after = class >= LIST_IS_RANGE && (class < LIST_IS_URL || row->barred != 0)
+                    ? list_class_at(row, i + 1)
+                    : LIST_IS_MISSING;
+        is_spoiled |= class == LIST_IS_OTHER_TYPE || after == LIST_IS_OTHER_TYPE ||
+                      (class == LIST_IS_WORD && before == LIST_IS_HOST_TYPE);
+        if (class < LIST_IS_RANGE || is_spoiled)
+            continue;
+        if (class != LIST_IS_DOUBTFUL ||
+            (after == LIST_IS_HOST_TYPE && list_class_at(row, i + 2) < LIST_IS_RANGE))
+            return i;
+    }
+    return LIST_FIELDS;
+}
+
+/* Narrows a line down to the entry of its row. */
+static enum list_form list_read_row(struct bloom_list *list, struct list_piece *line,
+                                    uint8_t separator, uint64_t barred) {
+    struct list_row row;
+    row.list = list;
+    row.rest = *line;
+    row.separator = separator;
+    row.read = row.count = 0;
+    row.barred = barred;
+    const unsigned i = list_choose(&row);
+    if (i == LIST_FIELDS)
+        return LIST_NO_URL_FIELD;
+    *line = row.fields[i];
+    return row.classes[i] == LIST_IS_RANGE ? LIST_RANGE : list_take_names(list, *line);
+}
+
+/* Returns true if what follows a page cannot go on with it: a word for a type, or if a blank, a
+ * date or another URL comes later. */
+static bool list_ends_page(struct list_piece rest, uint8_t separator) {
+    bool ends = separator == '|' || list_has(rest, ' ');
+    for (bool is_next = true; !ends && rest.at < rest.end; is_next = false) {
+        const struct list_piece field = list_next_field(&rest, separator);
+        ends = list_has_scheme(field) || (list_is_number(field) && list_has(field, '-')) ||
+               (is_next && list_meaning_of(field).type != LIST_IS_WORD);
+    }
+    return ends;
+}
+
+/* A row without a heading. Its fields are separated by tabs, or else by bars after blanks, or else
+ * by the first comma, semicolon or bar. A page may contain that, unless it is defanged. */
+enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
+    if (list_has(*line, '\t'))
+        return list_read_row(list, line, '\t', 0);
+    if (list->state.adblock || *line->at == '/')
+        return LIST_OTHER;
+    const bool is_quoted = *line->at == '"', is_code = list_contains(*line, " || ");
+    if (!is_quoted && !is_code && list_contains(*line, " |"))
+        return list_read_row(list, line, '|', 0);
+    struct list_piece first = *line;
+    first.end = list_find_any(list_after_quotes(first), is_code ? ",;" : ",;|");
+    const uint8_t *end = first.end;
+    first = list_unquoted((struct list_piece){line->at, end});
+    if (end == line->end) {
+        *line = first;
+        return is_quoted ? LIST_FIELD : LIST_OTHER;
+    }
+    if (is_quoted)
+        return list_read_row(list, line, *end, 0);
+    const enum list_class class = list_class_of(list, &first);
+    if (class < LIST_IS_RANGE && list_has(first, ' ') && !list_is_number(first) &&
+        list_length(list_find_defanged(list, *line)) > 0)
+        return LIST_OTHER; /* prose with commas */
+    if (class >= LIST_IS_DOUBTFUL && !list_is_defanged(first) &&
+        list_read(list, first, LIST_FIELD) < LIST_NO_KEY && list->url.length > list->url.host + 1 &&
+        !list_ends_page((struct list_piece){end + 1, line->end}, *end))
+        return LIST_OTHER;
+    return list_read_row(list, line, *end, 0);
+}
+
+/* Removes the signs of a remark with which a heading begins: `#` or `#fields` of Zeek. A remark
+ * with blanks is prose, of which nothing is left. */
+static struct list_piece list_names_of(struct list_piece line, bool *is_zeek) {
+    *is_zeek = list_begins(line, "#fields\t");
+    if (*line.at != '#')
+        return line;
+    line.at += *is_zeek ? strlen("#fields\t") : 1;
+    line = list_trim(line);
+    line.end = list_has(line, ' ') ? line.at : line.end;
+    return line;
+}
+
+/* The heading of a table: names of fields, one of which is the name of the entries. */
+enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
+    if (list->state.begun || line->at == line->end)
+        return LIST_OTHER;
+    bool is_zeek;
+    struct list_piece rest = list_names_of(*line, &is_zeek);
+    struct list_heading read = {.separator = list_has(rest, '\t')  ? '\t'
+                                             : list_has(rest, ',') ? ','
+                                             : list_has(rest, ';') ? ';'
+                                                                   : '|'};
+    enum list_rank best = LIST_NO_COLUMN;
+    unsigned ioc = LIST_FIELDS; /* beside a field of hosts it describes them */
+    bool has_path = false, has_hosts = false;
+    while (rest.at <= rest.end) {
+        struct list_piece field = list_next_field(&rest, read.separator), value = field;
+        if (read.fields == LIST_FIELDS ||
+            list_find_any(field, "\"#$%&*<=>?@[\\]^`{|}~") < field.end ||
+            (!is_zeek && list_class_of(list, &value) >= LIST_IS_RANGE))
+            return LIST_OTHER;
+        const struct list_meaning meaning = list_meaning_of(field);
+        has_path |= list_is(field, "path");
+        read.barred |= (uint64_t)(meaning.type == LIST_IS_OTHER_TYPE) << read.fields;
+        read.named |= (uint64_t)(meaning.column == LIST_VALUE_COLUMN) << read.fields;
+        has_hosts |= meaning.column == LIST_HOST_COLUMN;
+        if (meaning.column == LIST_IOC_COLUMN) {
+            ioc = ioc < read.fields ? ioc : read.fields;
+        } else if (meaning.column > best) {
+            best = meaning.column;
+            read.field = read.fields;
+        }
+        read.fields++;
+    }
+    if (ioc < LIST_FIELDS && !has_hosts && best < LIST_IOC_COLUMN) {
+        best = LIST_IOC_COLUMN;
+        read.field = ioc;
+    }
+    if (best == LIST_NO_COLUMN || read.fields < 2)
+        return LIST_OTHER;
+    read.certain = best == LIST_URL_COLUMN || best == LIST_HOST_COLUMN;
+    read.named = (read.certain ? 0 : read.named) | (uint64_t)1 << read.field;
+    if (has_path && best == LIST_HOST_COLUMN)
+        read.barred = UINT64_MAX; /* the host alone would block too much */
+    const bool is_remark = list_is_remark(*line);
+    list->state.heading = read;
+    list->state.begun = !is_remark;
+    return is_remark ? LIST_NOTHING : LIST_HEADING;
+}
+
+/* A row of a table with a heading has as many fields as that. The entry is in a field that the
+ * heading names. If that should be a host or URL, but is not, the row is read from the left. */
+enum list_form list_row(struct bloom_list *list, struct list_piece *line) {
+    const struct list_heading *heading = &list->state.heading;
+    struct list_piece rest = *line, named = rest;
+    unsigned fields = 0;
+    if (heading->fields == 0)
+        return LIST_OTHER;
+    for (; rest.at <= rest.end; fields++) {
+        const struct list_piece field = list_next_field(&rest, heading->separator);
+        named = fields == heading->field ? field : named;
+    }
+    if (fields != heading->fields)
+        return LIST_OTHER;
+    if (heading->certain && heading->barred != UINT64_MAX && !list_has(named, ' ') &&
+        list_read(list, named, LIST_FIELD) < LIST_NO_KEY) {
+        *line = named;
+        return LIST_FIELD;
+    }
+    const enum list_form form =
+        list_read_row(list, line, heading->separator, heading->barred | ~heading->named);
+    return form == LIST_NO_URL_FIELD && heading->certain
+               ? list_read_row(list, line, heading->separator, heading->barred)
+               : form;
+}

@@ -1,0 +1,164 @@
+/* What people write around entries: marks of documents, labels, maps of YAML, patterns of STIX, and
+ * prose, in which what is defanged is the entry. */
+#include "list/list.h"
+
+#include <string.h>
+
+/* Returns the length of the mark that a document puts before an item, with the blank after it: a
+ * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
+ * needs no blank. Returns 0 for a line without a mark. */
+static size_t list_mark(struct bloom_list *list, struct list_piece line) {
+    static const char *const MARKS[] = {"- ", "* ", "+ ", "\xe2\x80\xa2 "};
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
+        if (list_begins(line, MARKS[i]))
+            return strlen(MARKS[i]);
+    struct list_piece item = {line.at + 1, line.end};
+    if (*line.at == '|')
+        return list_begins(item, " ") ||
+               (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
+    if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
+        return 1; /* -192[.]0[.]2[.]9 */
+    size_t digits = 0;
+    while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
+        digits++;
+    line.at += digits;
+    return digits > 0 && (list_begins(line, ". ") || list_begins(line, ") ")) ? digits + 2 : 0;
+}
+
+/* Removes what documents and YAML write around an item, so that the other forms see what is in it:
+ * its mark, the bars at both ends of a row, and quotation marks or backticks around all of it. */
+enum list_form list_marks(struct bloom_list *list, struct list_piece *line) {
+    (void)list;
+    if (url_is_letter(*line->at)) /* as most lines do */
+        return LIST_OTHER;
+    *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
+    if (line->at == line->end)
+        return LIST_NOTHING;
+    const bool has_bar = *line->at == '|';
+    struct list_piece item = *line;
+    size_t mark = 0;
+    size_t more = 1;
+    for (unsigned marks = 0; marks < 3 && more > 0; marks++) { /* in linear time */
+        more = item.at < item.end ? list_mark(list, item) : 0;
+        item.at += more;
+        mark += more;
+        item = more > 0 ? list_trim(item) : item;
+    }
+    if (has_bar && mark > 0)
+        item.end -= list_ends(item, "|");
+    else if (mark > 0)
+        item = list_without_remark(item);
+    if (mark > 0 && list_has_scheme(item))
+        item.end = list_find(item, ' '); /* what follows explains it */
+    item = list_begins(item, "\"") ? list_trim(item) : list_unquoted(item);
+    if (item.at < item.end)
+        *line = item;
+    return LIST_OTHER;
+}
+
+/* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
+enum list_form list_map(struct bloom_list *list, struct list_piece *line) {
+    (void)list;
+    struct list_piece rest = *line;
+    const struct list_piece key = list_split(&rest, ':');
+    const bool is_name = list_is(key, "name");
+    if (!url_is_letter(*line->at) || rest.at == rest.end || !list_is_blank(*rest.at) ||
+        (!is_name && list_meaning_of(key).type != LIST_IS_HOST_TYPE))
+        return LIST_OTHER;
+    struct list_piece value = list_unquoted(list_word(&rest));
+    rest = list_trim(rest);
+    if ((rest.at < rest.end && *rest.at != '#') ||
+        list_class_of(list, &value) < (is_name ? LIST_IS_ENTRY : LIST_IS_DOUBTFUL))
+        return LIST_OTHER;
+    *line = value;
+    return LIST_FIELD;
+}
+
+/* A pattern of STIX with one comparison: [domain-name:value = 'h']. */
+enum list_form list_pattern(struct bloom_list *list, struct list_piece *line) {
+    (void)list;
+    if (!list_begins(*line, "[") || !list_ends(*line, "']"))
+        return LIST_OTHER;
+    struct list_piece value = {line->at + 1, line->end - 1};
+    struct list_piece object = list_trim(list_split(&value, '='));
+    value = list_trim(value);
+    if (!list_ends(object, ":value") || !list_begins(value, "'") ||
+        list_find((struct list_piece){value.at + 1, value.end}, '\'') != value.end - 1)
+        return LIST_OTHER;
+    object.end -= strlen(":value");
+    *line = list_unquoted(value);
+    return list_meaning_of(object).type == LIST_IS_HOST_TYPE ? LIST_FIELD : LIST_NO_URL_FIELD;
+}
+
+/* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h, src="hxxps://h. */
+static struct list_piece list_after_label(struct list_piece word) {
+    struct list_piece rest = {list_find_any(word, ":=./[") + 1, word.end};
+    if (rest.at >= rest.end || strchr(":=", rest.at[-1]) == NULL)
+        return word;
+    rest.at += *rest.at == '"';
+    return rest;
+}
+
+struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece line) {
+    static const char AROUND[] = "`'\"(),;:<>*|-.+";
+    const bool may_be = list_find_any(line, "[({]") < line.end || list_contains(line, "hxxp");
+    struct list_piece name = {line.end, line.end}, address = name;
+    for (bool has_mail = false; may_be && line.at < line.end;) {
+        struct list_piece word = list_word(&line);
+        while (word.at < word.end && memchr(AROUND, *word.at, strlen(AROUND)) != NULL)
+            word.at++;
+        while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
+            word.end--;
+        const struct list_piece rest = list_after_label(word);
+        if (!list_is_defanged(word) && list_mangled_scheme(rest) == 0)
+            continue;
+        enum list_class class = list_class_of(list, &word);
+        if (class < LIST_IS_RANGE && rest.at > word.at) {
+            word = rest;
+            class = list_class_of(list, &word);
+        }
+        if (class == LIST_IS_URL)
+            return word;
+        has_mail |= list_has(word, '@');
+        if (class < LIST_IS_ENTRY || has_mail)
+            continue;
+        list_read(list, word, LIST_FIELD);
+        struct list_piece *first = list->url.address ? &address : &name;
+        if (first->at == first->end)
+            *first = word;
+    }
+    return name.at < name.end ? name : address;
+}
+
+/* A line that begins with a URL is that URL, unless a person has defanged it and added words. A URL
+ * among words has nothing but numbers and signs before it, because other lines are prose. In a list
+ * whose author defangs addresses, those that are not defanged are its sources. */
+enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
+    const struct list_piece defanged = list_find_defanged(list, *line);
+    const bool has_blank = list_has(*line, ' ');
+    struct list_piece rest = *line;
+    if (!has_blank && (defanged.at == defanged.end || list_length(defanged) == list_length(*line)))
+        return LIST_OTHER;
+    if (defanged.at < defanged.end) {
+        if (!list_are_entries(list, *line))
+            *line = defanged;
+        return list_take_names(list, *line);
+    }
+    if (list_has_scheme(*line))
+        return LIST_PLAIN;
+    while (rest.at < rest.end && !list->state.defanged) {
+        struct list_piece word = list_unquoted(list_word(&rest));
+        if (list_has_scheme(word)) {
+            *line = word;
+            return LIST_FIELD;
+        }
+        if (list_length(word) > 0 && url_is_letter(*word.at))
+            break;
+    }
+    rest = *line;
+    struct list_piece host = list_word(&rest);
+    if (!list_begins(list_trim(rest), "@") || list_class_of(list, &host) < LIST_IS_DOUBTFUL)
+        return LIST_WORDS;
+    *line = host; /* h @schedule of dnscrypt-proxy */
+    return LIST_FIELD;
+}
