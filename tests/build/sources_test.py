@@ -119,6 +119,8 @@ class House(unittest.TestCase):
 
     def test_one_command_sets_the_number_of_the_release_everywhere(self):
         """In a copy, after which no file has the old number, and every place the new one."""
+        if not tracked():
+            self.skipTest("skipped: git is not installed, or this is no checkout")
         with tempfile.TemporaryDirectory() as folder:
             for name in tracked():
                 if not name.startswith(("tests/", "sql/")):
