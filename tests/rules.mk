@@ -17,8 +17,6 @@
 # They need Python, and the unit tests cmocka. run.py skips what is not installed, and names the
 # package of Debian.
 export ONLY CASE
-# Programs in which SQLite allocates without its lookaside take a tenth less time so.
-export GLIBC_TUNABLES = glibc.malloc.tcache_count=60000:glibc.malloc.trim_threshold=1000000000
 
 # What the builds of tests have besides the product: limits that the environment sets, and
 # assertions of what each method of a filter table leaves in memory.
@@ -92,6 +90,10 @@ $(eval $(call test_build,coverage,-UBLOOM_ASSERTS --coverage -fprofile-update=at
 $(eval $(call test_build,counted,-UBLOOM_ASSERTS -fsanitize-coverage=trace-pc))
 UNIT_TESTS = $(patsubst tests/library/%.c,%,$(wildcard tests/library/*_test.c))
 
+# The world allocates and frees all the time: with a larger cache of malloc it takes a tenth less.
+WORLD = GLIBC_TUNABLES=glibc.malloc.tcache_count=60000:glibc.malloc.trim_threshold=1000000000 \
+    $(PLAIN)/tests/world
+
 # Python's own blocks are not freed when it ends.
 UNDER_SANITIZERS = \
     ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:detect_odr_violation=0 \
@@ -140,18 +142,18 @@ TEST_SUITES = \
     'own visits=$(PYTHON) tests/documentation/visits_test.py Own' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
-    'world=RARE=1 SORTS=plain KINDS="memory memdb wal shared" $(PLAIN)/tests/world' \
+    'world=RARE=1 SORTS=plain KINDS="memory memdb wal shared" $(WORLD)' \
     'world, other kinds=RARE=0 SORTS=plain KINDS="journal deserialized temp attached utf16" \
-        $(PLAIN)/tests/world' \
+        $(WORLD)' \
     'world, other sorts=RARE=0 SORTS="counting aged salted" KINDS="memory memdb wal" \
-        $(PLAIN)/tests/world' \
+        $(WORLD)' \
     'world, other starts=RARE=1 SORTS="plain salted" STARTS="begun open read two twins" \
-        KINDS=memory $(PLAIN)/tests/world' \
+        KINDS=memory $(WORLD)' \
     'world, renamed=RARE=0 SORTS=plain STARTS=renamed KINDS="memory wal deserialized" \
-        $(PLAIN)/tests/world' \
+        $(WORLD)' \
     'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
-        $(PLAIN)/tests/world' \
-    'random world=SEED=500 ROUNDS=500 $(PLAIN)/tests/world random' \
+        $(WORLD)' \
+    'random world=SEED=500 ROUNDS=500 $(WORLD) random' \
     'refusals by place=PLACES=1 $(SANITIZED)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(SANITIZED)/tests/memory_test' \
     'passes=$(PLAIN)/tests/passes_test' \
@@ -188,12 +190,12 @@ LONG_SUITES = \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
     'world of three statements, other kinds=STATEMENTS=3 RARE=0 SORTS=plain \
-        KINDS="journal memdb deserialized temp attached shared" $(PLAIN)/tests/world' \
+        KINDS="journal memdb deserialized temp attached shared" $(WORLD)' \
     'world of three statements, one rare=STATEMENTS=3 RARE=1 SORTS=plain \
-        KINDS="memory wal" $(PLAIN)/tests/world' \
+        KINDS="memory wal" $(WORLD)' \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
-        SORTS="plain aged" KINDS="journal wal attached" $(PLAIN)/tests/world' \
-    'random world, more=SEED=10000 ROUNDS=20000 $(PLAIN)/tests/world random' \
+        SORTS="plain aged" KINDS="journal wal attached" $(WORLD)' \
+    'random world, more=SEED=10000 ROUNDS=20000 $(WORLD) random' \
     'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
         $(SANITIZED)/tests/world random' \
     'costs=$(BUILD)/counted/tests/cost_test' \
@@ -207,13 +209,13 @@ LONG_SUITES = \
 # What goes through every case: make check runs it, CI does not.
 EXHAUSTIVE_SUITES = \
     'world with faults in all sorts=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
-        $(PLAIN)/tests/world' \
+        $(WORLD)' \
     'memory failures=$(SANITIZED)/tests/memory_test' \
     'refusals=$(SANITIZED)/tests/refusal_test' \
-    'world of three statements, all=STATEMENTS=3 $(PLAIN)/tests/world' \
-    'world of four statements=STATEMENTS=4 RARE=0 $(PLAIN)/tests/world' \
+    'world of three statements, all=STATEMENTS=3 $(WORLD)' \
+    'world of four statements=STATEMENTS=4 RARE=0 $(WORLD)' \
     'world of five statements=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
-        $(PLAIN)/tests/world' \
+        $(WORLD)' \
     'costs on the oldest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'costs on the newest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Newest' \
     'sizing table=$(PYTHON) ext/filter/layouts/blocked_sizes.py | \

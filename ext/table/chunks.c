@@ -174,7 +174,9 @@ int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes) {
         return code;
     if (!changes && span->is_usable) /* it may be of a table that has another name now */
         bloom_chunks_close_reader(chunks);
-    code = read_row_0(chunks, changes ? TO_CHANGE : BY_STATEMENT, row);
+    const enum access access =
+        changes ? TO_CHANGE : choose_access(chunks, BLOOM_CONFIGURATION_BYTES);
+    code = read_row_0(chunks, access, row);
     if (code == SQLITE_OK && (span->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
         code = bloom_chunks_configure(chunks, row);
     if (code != SQLITE_OK)

@@ -1,4 +1,4 @@
-/* What the tests of the filter library share: cmocka, reproducible random numbers, memory of exact
+/* What the tests of the filter library share: cmocka, random numbers within a range, memory of exact
  * size, memory that fails. */
 #ifndef LIBRARY_TEST_H
 #define LIBRARY_TEST_H
@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "../runner/random.h"
 
 /* With CASE=NAME in the environment only that test runs; * and ? in it stand for others. */
 void cmocka_set_test_filter(const char *pattern);
@@ -55,14 +57,6 @@ static inline bool has_real_limits(void) {
 }
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
-/* SplitMix64 (Steele, Lea, Flood, 2014): the same numbers on every machine. */
-static inline uint64_t random_next(uint64_t *state) {
-    uint64_t word = *state += UINT64_C(0x9e3779b97f4a7c15);
-    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
-    return word ^ word >> 31;
-}
 
 /* A number from 0 to range - 1. */
 static inline uint64_t random_below(uint64_t *state, uint64_t range) {

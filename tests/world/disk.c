@@ -13,6 +13,8 @@
  */
 #include "world.h"
 
+#include "../runner/random.h"
+
 enum {
     INODES = 48,
     PATH_SIZE = 200,
@@ -160,15 +162,8 @@ static void inode_sync(struct inode *inode) {
 
 /* ---- Crashes ---- */
 
-static uint64_t next_random(void) { /* SplitMix64 (Steele, Lea, Flood, 2014) */
-    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 static bool disk_flips_coin(void) {
-    return next_random() & 1;
+    return random_next(&random_state) & 1;
 }
 
 static void inode_crash(struct inode *inode) {
@@ -486,7 +481,7 @@ static int disk_full_path(sqlite3_vfs *disk, const char *path, int size, char *f
 static int disk_randomness(sqlite3_vfs *disk, int count, char *bytes) {
     (void)disk;
     for (int i = 0; i < count; i++)
-        bytes[i] = (char)next_random();
+        bytes[i] = (char)random_next(&random_state);
     return count;
 }
 

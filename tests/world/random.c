@@ -3,17 +3,12 @@
  * that each kind of trouble has rounds of its own (Groce et al., "Swarm Testing", 2012). */
 #include "world.h"
 
+#include "../runner/random.h"
+
 static uint64_t random_state;
 
-static uint64_t next_random(void) { /* SplitMix64 (Steele, Lea, Flood, 2014) */
-    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 static unsigned random_below(unsigned range) {
-    return (unsigned)((next_random() >> 32) * range >> 32);
+    return (unsigned)((random_next(&random_state) >> 32) * range >> 32);
 }
 
 /* A fault of the disk needs one; in a shared cache a failed rollback fails all that share it. */
