@@ -1,8 +1,6 @@
 /* Makes the key of an entry. */
 #include "list/list.h"
 
-#include <string.h>
-
 /* Removes the wildcards at both ends: *.h, .h, +.h, h/\*, *://h, http://\*.h. Returns true if there
  * were any. */
 static bool list_wildcard(struct list_piece *line) {
@@ -73,12 +71,6 @@ bool list_is_local(const struct bloom_list *list) {
            list_begins(domain, "local") && !list_has(domain, '.');
 }
 
-/* Returns why a key is not an entry of its own, or LIST_PLAIN. */
-static enum list_form list_key_form(const struct bloom_list *list) {
-    const struct list_piece key = {list->key, list->key + list->url.length};
-    return url_is_digit(*key.at) && list_is_range(key) ? LIST_RANGE : list_other(key);
-}
-
 bool list_read_plain(struct bloom_list *list, struct list_piece field) {
     struct bloom_url_plain plain;
     if (!bloom_url_read_plain(&plain, field.at, list_length(field)) ||
@@ -119,7 +111,9 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
         return other;
     if (!has_host)
         return LIST_NO_HOST;
-    if ((other = list_key_form(list)) >= LIST_NO_KEY)
+    const struct list_piece key = {list->key, list->key + list->url.length};
+    other = url_is_digit(*key.at) && list_is_range(key) ? LIST_RANGE : list_other(key);
+    if (other >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
         form = !list_is_text(piece)                       ? LIST_BYTES

@@ -2,8 +2,6 @@
  * function in the file of its family and one row of ORDER. */
 #include "list/list.h"
 
-#include <string.h>
-
 #define LIST_WORDS_OF(form, words) [form] = words,
 static const char *const LIST_NOTES[] = {LIST_FORMS(LIST_WORDS_OF)};
 #undef LIST_WORDS_OF
@@ -45,7 +43,6 @@ static list_reader *const ORDER[] = {
     list_zone,       list_map, /* its key is a word for a type */
     list_proxy,                /* its first field is a word of its own */
     list_fields,               /* knows a page, which may contain commas and bars */
-    list_range,                /* may contain blanks */
     list_words,                /* any other line with blanks */
     list_bare,                 /* what is left is one word */
 };

@@ -6,8 +6,6 @@
 
 #include "base/limits.h"
 
-#include <string.h>
-
 /* Returns what bytes are that are not text in UTF-8, and what to do, as bloom_list_begin; NULL for
  * text. Nearly all binary files have a zero byte early on. */
 static const char *list_no_text(const uint8_t *bytes, size_t length) {

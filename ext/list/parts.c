@@ -1,8 +1,6 @@
 /* Parts of a line that several forms have: remarks and networks of addresses. */
 #include "list/list.h"
 
-#include <string.h>
-
 bool list_is_remark(struct list_piece line) {
     struct list_piece words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
     if (*line.at == '#' || *line.at == '!' || *line.at == ';' ||

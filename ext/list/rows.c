@@ -3,8 +3,6 @@
  * that follows it, such as the report about it. */
 #include "list/list.h"
 
-#include <string.h>
-
 /* The most fields of a row that are read. */
 enum { LIST_FIELDS = 64 };
 

@@ -5,7 +5,6 @@
  * a package. If a heading or a word for a type says that the field is a host, it does in any case.
  */
 #include "list/list.h"
-#include "url/url.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,6 @@
  * prose, in which what is defanged is the entry. */
 #include "list/list.h"
 
-#include <string.h>
-
 /* Returns the length of the mark that a document puts before an item, with the blank after it: a
  * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
  * needs no blank. Returns 0 for a line without a mark. */
@@ -28,7 +26,6 @@ static size_t list_mark(struct bloom_list *list, struct list_piece line) {
 /* Removes what documents and YAML write around an item, so that the other forms see what is in it:
  * its mark, the bars at both ends of a row, and quotation marks or backticks around all of it. */
 enum list_form list_marks(struct bloom_list *list, struct list_piece *line) {
-    (void)list;
     if (url_is_letter(*line->at)) /* as most lines do */
         return LIST_OTHER;
     *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
@@ -58,7 +55,6 @@ enum list_form list_marks(struct bloom_list *list, struct list_piece *line) {
 
 /* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
 enum list_form list_map(struct bloom_list *list, struct list_piece *line) {
-    (void)list;
     struct list_piece rest = *line;
     const struct list_piece key = list_split(&rest, ':');
     const bool is_name = list_is(key, "name");
