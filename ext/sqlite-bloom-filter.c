@@ -397,6 +397,7 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     size_t unknowns = 0;
     int64_t in = 0;
     enum bloom_key_kind kind;
+    words[0] = 0; /* gcc does not see that there is a key */
     for (size_t i = 0; i < count; i++, to += width) {
         if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
             bloom_murmur3_integer(keys[i].value.integer, to);

@@ -363,7 +363,7 @@ static void many_keys(void) {
     enum { KEYS = 1003 };
     static const char *const OPTIONS[] = {NULL, "classic", "counting", SALT};
     static struct sqlite_bloom_key keys[KEYS], added[KEYS];
-    static char texts[KEYS][8];
+    static char texts[KEYS][12];
     unsigned char found[KEYS];
     size_t count, length = 0;
     for (int i = 0; i < KEYS; i++) {

@@ -476,10 +476,10 @@ static bool run_backup(const struct statement *statement) {
 
 const struct statement STATEMENT[] = {
     {"BEGIN", OUTSIDE, run_transaction, "BEGIN", NULL, 0, 90},
-    {"COMMIT", INSIDE, run_transaction, "COMMIT", NULL, 0, 40},
+    {"COMMIT", INSIDE | DEFINES, run_transaction, "COMMIT", NULL, 0, 40},
     {"ROLLBACK", INSIDE | DISTURBS, run_transaction, "ROLLBACK", NULL, 0, 40},
     {"SAVEPOINT", 0, run_savepoint, "SAVEPOINT {", NULL, 0, 60},
-    {"RELEASE", SAVEPOINT, run_release, "RELEASE }", NULL, 0, 30},
+    {"RELEASE", SAVEPOINT | DEFINES, run_release, "RELEASE }", NULL, 0, 30},
     {"ROLLBACK_TO", SAVEPOINT | DISTURBS, run_transaction, "ROLLBACK TO }", NULL, 0, 50},
     {"CREATE", ROOM | DEFINES, run_create, CREATE, MADE, 0, 30},
     {"DROP", TABLE | DEFINES, run_both, "DROP TABLE @",
