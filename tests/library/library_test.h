@@ -1,5 +1,5 @@
-/* What the tests of the filter library share: cmocka, random numbers within a range, memory of exact
- * size, memory that fails. */
+/* What the tests of the filter library share: cmocka, numbers within a range, memory of exact size,
+ * memory that fails. */
 #ifndef LIBRARY_TEST_H
 #define LIBRARY_TEST_H
 
