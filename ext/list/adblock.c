@@ -223,7 +223,7 @@ static bool list_is_pattern(struct list_piece pattern) {
 /* Returns true if a pattern ends with a dot or a hyphen in the name of a host, which therefore goes
  * on. */
 static bool list_ends_in_name(struct list_piece pattern) {
-    pattern.at = list_pattern_host(pattern).at;
+    pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
     return list_length(pattern) > 1 && (pattern.end[-1] == '.' || pattern.end[-1] == '-') &&
            !list_has(pattern, '/');
 }

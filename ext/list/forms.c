@@ -43,6 +43,7 @@ static list_reader *const ORDER[] = {
     list_zone,       list_map, /* its key is a word for a type */
     list_proxy,                /* its first field is a word of its own */
     list_fields,               /* knows a page, which may contain commas and bars */
+    list_range,                /* may contain blanks */
     list_words,                /* any other line with blanks */
     list_bare,                 /* what is left is one word */
 };

@@ -108,7 +108,7 @@ struct list_piece list_without_remark(struct list_piece line);
 enum list_form list_network(struct list_piece *piece);
 
 /* hosts.c */
-list_reader list_hosts;
+list_reader list_hosts, list_range;
 
 /* Returns true if a hosts file gives an address to names: it blocks, or it is of the own net. */
 bool list_is_of_hosts(struct list_piece address);

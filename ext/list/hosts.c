@@ -24,9 +24,7 @@ bool list_is_of_hosts(struct list_piece address) {
 enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
     if (url_digit(*line->at) > 15 && *line->at != ':')
         return LIST_OTHER;
-    struct list_piece rest = *line, address = list_word(&rest), next, range = *line;
-    if (list_network(&range) == LIST_RANGE)
-        return LIST_RANGE;
+    struct list_piece rest = *line, address = list_word(&rest), next;
     const bool is_zero = list_is(address, "0");
     if (address.end == line->end || (!is_zero && !list_is_ip(address)))
         return LIST_OTHER;
@@ -63,4 +61,10 @@ struct list_piece list_next_name(struct list_piece *names, enum list_form form) 
     *names = list_trim(*names);
     name.end -= name.at < name.end && (name.end[-1] == ',' || name.end[-1] == ';');
     return name;
+}
+
+enum list_form list_range(struct bloom_list *list, struct list_piece *line) {
+    struct list_piece piece = *line;
+    (void)list;
+    return list_network(&piece) == LIST_RANGE ? LIST_RANGE : LIST_OTHER;
 }

@@ -125,10 +125,12 @@ enum list_form list_proxy(struct bloom_list *list, struct list_piece *line) {
  * which list_read removes the backslashes. */
 enum list_form list_expression(struct bloom_list *list, struct list_piece *line) {
     (void)list;
+    static const char *const STARTS[] = {"(^|\\.)", "(?:^|\\.)"};
     struct list_piece host = *line;
-    host.at += list_begins(host, "(^|\\.)")     ? strlen("(^|\\.)")
-               : list_begins(host, "(?:^|\\.)") ? strlen("(?:^|\\.)")
-                                                : 0;
+    if (*line->at != '(')
+        return LIST_OTHER;
+    for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && host.at == line->at; i++)
+        host.at += list_begins(host, STARTS[i]) ? strlen(STARTS[i]) : 0;
     if (host.at == line->at)
         return LIST_OTHER;
     const bool has_end = list_ends(host, "$");
