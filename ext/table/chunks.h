@@ -13,10 +13,10 @@
  * than a statement takes, and less time to move. So it is for queries that read many blocks, and
  * for chunks so large that a statement would copy too much.
  *
- * An open handle keeps the transaction alive and the database locked. So a handle for writing lives
- * for one change, and the reader only while the table has a cursor open. SQLite calls the
- * authorizer for a statement, but not for a handle. So an application that sets an authorizer must
- * let it allow reading and writing NAME_data, as with R*Tree.
+ * An open handle keeps the transaction alive and the database locked. So the writer lives for one
+ * operation, and the reader until an operation ends while the table has no cursor open. SQLite
+ * calls the authorizer for a statement, but not for a handle. So an application that sets an
+ * authorizer must let it allow reading and writing NAME_data, as with R*Tree.
  */
 #ifndef BLOOM_TABLE_CHUNKS_H
 #define BLOOM_TABLE_CHUNKS_H
@@ -40,7 +40,7 @@ struct bloom_chunks {
     struct bloom_rotation rotation;                  /* what it says in this operation */
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* without chunks: not computed yet */
     sqlite3_blob *writer; /* at any row, in an operation that changes; NULL: not open */
-    sqlite3_blob *reader; /* at any row, while a cursor is open; NULL: not open */
+    sqlite3_blob *reader; /* at any row; NULL: not open */
     unsigned reads;       /* since the reader was closed */
     unsigned cursors;     /* of the table that are open */
     uint8_t *buffer;      /* room for the longest row */
@@ -59,7 +59,7 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
 
 /* Call first in each operation. Decides whether memory is usable, and reads row 0 unless it is
  * known. If that is of another table than before, the revision rises. With `changes`, a change of a
- * chunk probably follows, so the writer is opened. */
+ * chunk probably follows, so the writer reads row 0. */
 int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes);
 
 /* Call last in each operation, after an error, too. Closes the writer and, unless a cursor is open,

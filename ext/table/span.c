@@ -116,7 +116,7 @@ void bloom_span_close(struct bloom_span *span) {
     if (--span->references > 0)
         return;
     struct bloom_connection *connection = span->database.owner;
-    if (span->writing.transaction != BLOOM_OUTSIDE) /* the table is dropped */
+    if (span->writing.transaction != BLOOM_OUTSIDE) /* DROP, or a CREATE that fails */
         connection->has_orphans = true;
     unlist(span);
     bloom_span_end(span);

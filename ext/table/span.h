@@ -20,8 +20,9 @@
  * operation,
  *
  *   - in a write transaction that has not begun for this object, if the object has twins, or is
- *     late: it was told amid that transaction that it is over, or was opened amid one after that or
- *     DROP TABLE has happened to any object, so that a rollback could bring other rows back;
+ *     late: it was told amid that transaction that it is over, or was opened amid one after that,
+ *     DROP TABLE or a CREATE that failed has happened to any object of the connection, so that a
+ *     rollback could bring other rows back;
  *   - before SQLite 3.34, which does not report whether a transaction writes, in any that has not
  *     begun for this object;
  *   - in the transaction that made the table, as long as SQLite does not report a rollback to an
