@@ -112,16 +112,20 @@ static bool list_is_below(struct list_piece host, struct list_piece domain) {
     enum { HOST_MOST = 255 };
     const bool any_suffix = list_ends(domain, ".*");
     domain.end -= any_suffix;
-    bool is_below =
-        list_has(domain, '*') || list_begins(domain, "/") || list_length(host) > HOST_MOST;
-    for (; host.at < host.end && !is_below; list_split(&host, '.')) {
-        size_t i = 0;
-        while (i < list_length(domain) && i < list_length(host) &&
-               url_lower(domain.at[i]) == url_lower(host.at[i]))
+    const size_t length = list_length(domain);
+    if (list_has(domain, '*') || list_begins(domain, "/") || list_length(host) > HOST_MOST)
+        return true;
+    if (length == 0 || length > list_length(host))
+        return false;
+    for (const uint8_t *at = any_suffix ? host.at : host.end - length; at + length <= host.end;
+         at++) {
+        size_t i = at == host.at || at[-1] == '.' ? 0 : length + 1;
+        while (i < length && url_lower(at[i]) == url_lower(domain.at[i]))
             i++;
-        is_below = i == list_length(domain) && (any_suffix || i == list_length(host));
+        if (i == length)
+            return true;
     }
-    return is_below;
+    return false;
 }
 
 /* Returns true if a rule with these values, which have bars between them, does not stop everybody:
@@ -132,9 +136,9 @@ static bool list_demands(struct list_piece values, bool denies, struct list_piec
     bool demands = list_length(values) == 0;
     while (values.at < values.end && !demands) {
         struct list_piece value = list_split(&values, '|');
-        const bool is_marked = list_begins(value, "~");
-        value.at += is_marked;
-        demands = is_marked == denies || list_is_below(host, value);
+        demands = denies == (*value.at == '~');
+        value.at += !denies;
+        demands = demands || list_is_below(host, value);
     }
     return demands;
 }
