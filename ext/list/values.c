@@ -132,8 +132,8 @@ static int list_compare(const void *key, const void *word) {
     return strcmp(key, word);
 }
 
-/* Returns the row that begins with a word, without signs between its letters, from a sorted table;
- * NULL if there is none. */
+/* Looks up a word, without signs between its letters, in a sorted table. Returns the row that
+ * begins with it, or NULL if no row does. */
 static const void *list_look_up(struct list_piece word, const void *table, size_t bytes,
                                 size_t row) {
     char folded[LIST_FOLDED] = "";

@@ -53,12 +53,12 @@ static enum access choose_access(struct bloom_chunks *chunks, uint32_t length) {
 
 /* What is wanted of a row, and what is found. */
 struct reading {
-    uint8_t *row;           /* gets its bytes, each at its place: */
-    uint32_t head;          /* so many of the first, */
-    uint32_t offset, bytes; /* and so many from an offset on, as far as they exist */
+    uint8_t *row;           /* gets what is wanted, each byte at its place */
+    uint32_t head;          /* the number of bytes that are wanted from its start, */
+    uint32_t offset, bytes; /* and from an offset; what the row does not have is left out */
     bool exists;
-    const uint8_t *stored; /* of a row that a statement is at; or by */
-    sqlite3_blob *handle;  /* both NULL: it is not a BLOB */
+    const uint8_t *stored; /* its bytes, if a statement reads it, */
+    sqlite3_blob *handle;  /* or what reads it; both NULL: it is not a BLOB */
     int length;
 };
 
@@ -300,10 +300,10 @@ static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *p
                                   id_of(chunks, place), row_bytes(place), found);
 }
 
-/* Reads the row of a place from the database, judges it, and notes what is known of it. *row is
- * NULL when there is none, and *kept when it is not kept in memory: if it will probably not be used
- * again, or there is no room. Then only what is used of it is read: head and blocks of the place,
- * and for a change, by one call, what is between them, too. */
+/* Reads the row of a place from the database, judges it, and notes what is known of it. *row
+ * becomes NULL if the row does not exist. *kept becomes NULL if the row does not stay in memory,
+ * because it will probably not be used again, or because memory is full. Then only the head and the
+ * blocks of the place are read, and for a change what is between them, too, by one call. */
 static int read_chunk(struct bloom_chunks *chunks, const struct bloom_place *place,
                       enum bloom_known known, enum access access, uint8_t **row,
                       struct bloom_row **kept) {

@@ -72,8 +72,8 @@ static void labels_at_their_longest(void) {
     }
 }
 
-/* With each letter escaped, a name may be as long as DNS has them, and not longer. Punycode that is
- * longer than that is none. */
+/* With each letter escaped, a name may be as long as DNS has them, and not longer. Longer Punycode
+ * is not a name, either. */
 static void escaped_names(void) {
     enum { LETTERS = 300 };
     char text[5 * 256 + 100];
