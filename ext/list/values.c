@@ -261,5 +261,5 @@ enum list_class list_class_of(struct bloom_list *list, struct list_piece *field)
         *field = value; /* Ip:192.0.2.9 */
         return LIST_IS_SURE;
     }
-    return list_is_prose(list_trim(*field)) ? LIST_IS_PROSE : LIST_IS_WORD;
+    return list_has(*field, ' ') && list_is_prose(list_trim(*field)) ? LIST_IS_PROSE : LIST_IS_WORD;
 }
