@@ -115,10 +115,9 @@ struct list_piece list_next_name(struct list_piece *names, enum list_form form);
 /* adblock.c */
 list_reader list_adblock;
 
-/* Reads the options of a rule that blocks a plain URL, from their dollar to the end of the line.
- * Returns their end, with the form of the rule; or their dollar, if list_narrow must read them. */
-const uint8_t *list_plain_options(struct bloom_list *list, struct list_piece rest,
-                                  enum list_form *form);
+/* Returns the length of the options of the last rule if the rest of a line begins with them, or
+ * 0. */
+size_t list_same_options(const struct bloom_list *list, struct list_piece rest);
 
 /* Returns true if a pattern that nothing marks as a rule is only a part of an address. */
 bool list_is_part(const struct bloom_list *list, struct list_piece pattern);
