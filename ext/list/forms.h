@@ -129,7 +129,7 @@ list_reader list_dnsmasq, list_unbound, list_zone, list_proxy, list_expression, 
 list_reader list_heading, list_row, list_fields;
 
 /* words.c */
-list_reader list_marks, list_pattern, list_map, list_words;
+list_reader list_marks, list_map, list_words;
 
 /* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is
  * the first defanged URL, or else the first defanged name of a host (and not of a file), or else

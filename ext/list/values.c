@@ -236,7 +236,7 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
         field->end = list_find(*field, '|');
     if (has_scheme)
         return is_defanged ? LIST_IS_SURE : LIST_IS_URL;
-    struct list_piece host = {field->at, list_find_any(*field, "/?")};
+    struct list_piece host = {field->at, list_find_any(*field, "/:?")};
     if (list_has(host, ' ') && list_network(&host) != LIST_RANGE)
         return LIST_IS_WORD; /* early, because prose is long */
     const enum list_form form = list_read(list, *field, LIST_FIELD);

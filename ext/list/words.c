@@ -53,13 +53,16 @@ enum list_form list_marks(struct bloom_list *list, struct list_piece *line) {
     return LIST_OTHER;
 }
 
-/* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
+/* Reads `key: value` of YAML, and a pattern of STIX with one comparison: [key:value = 'value']. The
+ * key is a word for a type or `name`. */
 enum list_form list_map(struct bloom_list *list, struct list_piece *line) {
-    struct list_piece rest = *line;
-    const struct list_piece key = list_split(&rest, ':');
+    const bool is_stix = list_begins(*line, "[") && list_ends(*line, "']");
+    struct list_piece rest = {line->at + is_stix, line->end - is_stix};
+    struct list_piece key = list_trim(list_split(&rest, is_stix ? '=' : ':'));
+    key.end -= is_stix && list_ends(key, ":value") ? strlen(":value") : 0;
     const bool is_name = list_is(key, "name");
-    if (!url_is_letter(*line->at) || rest.at == rest.end || !list_is_blank(*rest.at) ||
-        (!is_name && list_meaning_of(key).type != LIST_IS_HOST_TYPE))
+    if ((!is_name && list_meaning_of(key).type != LIST_IS_HOST_TYPE) ||
+        (!is_stix && (rest.at == rest.end || !list_is_blank(*rest.at))))
         return LIST_OTHER;
     struct list_piece value = list_unquoted(list_word(&rest));
     rest = list_trim(rest);
@@ -68,22 +71,6 @@ enum list_form list_map(struct bloom_list *list, struct list_piece *line) {
         return LIST_OTHER;
     *line = value;
     return LIST_FIELD;
-}
-
-/* A pattern of STIX with one comparison: [domain-name:value = 'h']. */
-enum list_form list_pattern(struct bloom_list *list, struct list_piece *line) {
-    (void)list;
-    if (!list_ends(*line, "']"))
-        return LIST_OTHER;
-    struct list_piece value = {line->at + 1, line->end - 1};
-    struct list_piece object = list_trim(list_split(&value, '='));
-    value = list_trim(value);
-    if (!list_ends(object, ":value") || !list_begins(value, "'") ||
-        list_find((struct list_piece){value.at + 1, value.end}, '\'') != value.end - 1)
-        return LIST_OTHER;
-    object.end -= strlen(":value");
-    *line = list_unquoted(value);
-    return list_meaning_of(object).type == LIST_IS_HOST_TYPE ? LIST_FIELD : LIST_NO_URL_FIELD;
 }
 
 /* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h, src="hxxps://h. */
