@@ -187,7 +187,7 @@ struct list_meaning list_meaning_of(struct list_piece word);
 size_t list_mangled_scheme(struct list_piece piece);
 
 /* Returns true if the first word has something that keeps people from clicking on it. */
-bool list_is_defanged(struct bloom_list *list, struct list_piece piece);
+bool list_is_defanged(struct list_piece piece);
 
 /* Writes an entry without that into the list's text: hxxp, [.], (dot), [:] and the like. If
  * `escaped` is not NULL, it is two bytes that mean the second of them: "" in a quoted field (RFC

@@ -15,8 +15,13 @@ bool list_is_remark(struct list_piece line) {
 
 struct list_piece list_without_remark(struct list_piece line) {
     bool quoted = false, names = false;
-    if (list_find_any(line, "#;/") == line.end || !list_has_blank(line))
-        return line; /* early, because most lines have no such sign */
+    if (!list_has(line, '\t')) { /* first, because most lines have no such sign */
+        const uint8_t *blank = list_find(line, ' ');
+        while (blank + 1 < line.end && blank[1] != '#' && blank[1] != ';' && blank[1] != '/')
+            blank = list_find((struct list_piece){blank + 1, line.end}, ' ');
+        if (blank + 1 >= line.end)
+            return line;
+    }
     for (const uint8_t *at = line.at; at < line.end; at++) {
         if (names && !quoted && list_is_blank(at[-1]) &&
             (*at == '#' || *at == ';' || list_begins((struct list_piece){at, line.end}, "// ")))

@@ -134,7 +134,7 @@ enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
     if (class < LIST_IS_RANGE && list_has(first, ' ') && !list_is_number(first) &&
         list_length(list_find_defanged(list, *line)) > 0)
         return LIST_OTHER; /* prose with commas */
-    if (class >= LIST_IS_DOUBTFUL && !list_is_defanged(list, first) &&
+    if (class >= LIST_IS_DOUBTFUL && !list_is_defanged(first) &&
         list_read(list, first, LIST_FIELD) < LIST_NO_KEY && list->url.length > list->url.host + 1 &&
         !list_ends_page((struct list_piece){end + 1, line->end}, *end))
         return LIST_OTHER;

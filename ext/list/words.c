@@ -13,10 +13,8 @@ static size_t list_mark(struct bloom_list *list, struct list_piece line) {
     struct list_piece item = {line.at + 1, line.end};
     if (*line.at == '|')
         return list_begins(item, " ") ||
-               (!list_begins(item, "|") &&
-                (list_contains(line, " |") || list_is_defanged(list, item)));
-    if (*line.at == '-' && list_is_defanged(list, item) &&
-        list_class_of(list, &item) >= LIST_IS_ENTRY)
+               (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
+    if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
         return 1; /* -192[.]0[.]2[.]9 */
     size_t digits = 0;
     while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
@@ -61,8 +59,8 @@ enum list_form list_map(struct bloom_list *list, struct list_piece *line) {
     struct list_piece key = list_trim(list_split(&rest, is_stix ? '=' : ':'));
     key.end -= is_stix && list_ends(key, ":value") ? strlen(":value") : 0;
     const bool is_name = list_is(key, "name");
-    if ((!is_name && list_meaning_of(key).type != LIST_IS_HOST_TYPE) ||
-        (!is_stix && (rest.at == rest.end || !list_is_blank(*rest.at))))
+    if ((!is_stix && (rest.at == rest.end || !list_is_blank(*rest.at))) ||
+        (!is_name && list_meaning_of(key).type != LIST_IS_HOST_TYPE))
         return LIST_OTHER;
     struct list_piece value = list_unquoted(list_word(&rest));
     rest = list_trim(rest);
@@ -93,7 +91,7 @@ struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece 
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
         const struct list_piece rest = list_after_label(word);
-        if (!list_is_defanged(list, word) && list_mangled_scheme(rest) == 0)
+        if (!list_is_defanged(word) && list_mangled_scheme(rest) == 0)
             continue;
         enum list_class class = list_class_of(list, &word);
         if (class < LIST_IS_RANGE && rest.at > word.at) {
