@@ -19,7 +19,7 @@
 #: make screenshot     the picture of that page, which README shows (needs Chromium)
 #: make drivers        what the tests of packages and hosts need of PyPI and npm, once
 #: make hosts          loads the packages in other languages that are installed here
-#: make ci             test, long, coverage, packages, hosts and clusters in one run
+#: make ci             all of long, coverage, packages, hosts and clusters in one run
 
 PACKAGES = $(BUILD)/packages
 PACKAGE_TOOLS = $(PACKAGES)/tools
@@ -146,11 +146,18 @@ packages: $(LIBRARY)
 hosts: $(LIBRARY)
 	+@$(WAITING_RUN) $(HOST_SUITE)
 
-# Everything in one run, those that take longest first, so that no processor waits for the last
-# suite of a kind.
+# In one run, so that no processor waits for the last suite of a kind.
+# Debian 12's own Go is too old to build actionlint (go install
+# github.com/rhysd/actionlint/cmd/actionlint@latest).
 ci:
 	+@$(WAITING_RUN) $(LONG_SUITES) $(PACKAGE_SUITES) $(HOST_SUITE) $(CLUSTER_SUITES) \
-	    'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' $(TEST_SUITES)
+	    'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' \
+	    'clang builds without a warning=$(MAKE) -s CC=clang CFLAGS="-O2 -g -Werror" VARIANT=clang \
+	        VARIANT_FLAGS=-fPIC objects && echo 1 passed, 0 failed' \
+	    'formatted sources=git ls-files "*.c" "*.h" | xargs clang-format --dry-run -Werror && \
+	        echo 1 passed, 0 failed' \
+	    'workflows=if command -v actionlint; then actionlint && echo 1 passed, 0 failed; \
+	        else echo "skipped: actionlint is not installed"; echo 0 passed, 0 failed, 1 skipped; fi'
 
 .PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page site drivers screenshot
 .PHONY: packages hosts ci
