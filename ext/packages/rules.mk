@@ -33,7 +33,7 @@ AMALGAMATION = $(PACKAGES)/amalgamation/built
 PACKAGE_TOOLS_READY = $(PACKAGE_TOOLS)/ready
 $(PACKAGE_TOOLS_READY): ext/packages/requirements.txt
 	$(PYTHON) -m venv $(PACKAGE_TOOLS)
-	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check \
+	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check --no-compile \
 	    -r ext/packages/requirements.txt
 	@touch $@
 
@@ -149,7 +149,7 @@ hosts: $(LIBRARY)
 # In one run, so that no processor waits for the last suite of a kind.
 # Debian 12's own Go is too old to build actionlint (go install
 # github.com/rhysd/actionlint/cmd/actionlint@latest).
-ci:
+ci: $(LIBRARY)
 	+@$(WAITING_RUN) $(LONG_SUITES) $(PACKAGE_SUITES) $(HOST_SUITE) $(CLUSTER_SUITES) \
 	    'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' \
 	    'clang builds without a warning=$(MAKE) -s CC=clang CFLAGS="-O2 -g -Werror" VARIANT=clang \

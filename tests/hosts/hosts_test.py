@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Loads the built packages in languages that are installed here, a test for each. Java, Go, Rust and
-Ruby are not among them: tests/packages loads their packages.
+"""Loads the built packages in languages that are installed here. Java, Go, Rust and Ruby are not
+among them: tests/packages loads their packages.
 
 Each host is one of the short scripts in load/, which a user can copy. A script makes a filter of
 'a', 'b' and 42, and prints its MD5 digest as the host sees the BLOB. It binds the filter again to
