@@ -1,5 +1,5 @@
-/* Put in front of all, this makes a compiler one that offers C11 alone: no 128-bit integers, no byte
- * swap, no bit counting. The C library's headers need it as it is, so they come before. */
+/* Put in front of all, this leaves a compiler nothing but C11: no 128-bit integers, byte swaps or
+ * bit counts. The headers of the C library need it as it is, so they come before. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
