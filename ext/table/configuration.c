@@ -194,8 +194,8 @@ static bool in_range(const struct bloom_growth *growth) {
 }
 
 /* Interprets a row 0 that is intact. */
-static bool read_numbers(struct bloom_configuration *configuration, const uint8_t *row,
-                         char problem[BLOOM_PROBLEM_SIZE]) {
+static bool read_row_0(struct bloom_configuration *configuration, const uint8_t *row,
+                       char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_growth *growth = &configuration->growth;
     char text[BLOOM_PROBLEM_SIZE];
     uint8_t again[BLOOM_CONFIGURATION_BYTES];
@@ -237,7 +237,7 @@ enum bloom_row_0 bloom_configuration_read(struct bloom_configuration *configurat
     else if (bloom_load64(row + ROW_CHECKSUM_AT) != row_checksum(row))
         bloom_fail(problem, "has a wrong checksum");
     else
-        return read_numbers(configuration, row, problem) ? BLOOM_ROW_0_READ : BLOOM_ROW_0_NEWER;
+        return read_row_0(configuration, row, problem) ? BLOOM_ROW_0_READ : BLOOM_ROW_0_NEWER;
     return BLOOM_ROW_0_DAMAGED;
 }
 

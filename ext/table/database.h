@@ -75,8 +75,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code);
                         "%s is damaged: " format BLOOM_RESTORE_DATABASE, (database)->data_name,    \
                         __VA_ARGS__, (database)->name)
 
-/* Takes the message back: from sqlite3_malloc, and now the caller's, or NULL. Whoever succeeds after
- * an error must take it, because SQLite would show it with another error. */
+/* Takes the message away: from sqlite3_malloc, and now the caller's, or NULL. A method that
+ * succeeds must leave none, because SQLite would show it with a later error. */
 char *bloom_database_message(struct bloom_database *database);
 
 /* Begins an operation. Returns SQLITE_LOCKED while a statement of this object runs. Every method
