@@ -278,16 +278,14 @@ static void add_scenarios(struct CMUnitTest *tests, void (*test)(void **state)) 
 
 static int verify(sqlite3 *connection) {
     struct bloom_connection *state = bloom_connection_open(connection);
-    struct bloom_chunks chunks = {.span = state != NULL ? bloom_span_open(state, "main", "seen")
-                                                        : NULL};
+    struct bloom_chunks *chunks =
+        state != NULL ? bloom_span_open(sizeof *chunks, state, "main", "seen") : NULL;
     int code = SQLITE_NOMEM;
-    if (chunks.span != NULL) {
-        chunks.database = &chunks.span->database;
-        code = bloom_chunks_begin_operation(&chunks, false);
+    if (chunks != NULL) {
+        code = bloom_chunks_begin_operation(chunks, false);
         if (code == SQLITE_OK)
-            code = bloom_maintain_verify(&chunks);
-        bloom_chunks_close(&chunks);
-        bloom_span_close(chunks.span);
+            code = bloom_maintain_verify(chunks);
+        bloom_chunks_close(chunks);
     }
     if (state != NULL)
         bloom_connection_close(state);
