@@ -82,8 +82,8 @@ endef
 # The builds of tests. README.md says what runs on which.
 PLAIN = $(BUILD)/plain
 SANITIZED = $(BUILD)/sanitized
-# Less optimised, and with lines alone for debuggers, they are compiled in half of the time. And each
-# call keeps its place, so that the tests of faults tell one from another.
+# Less optimised, and with lines alone for debuggers, they are compiled in half of the time. And
+# each call keeps its place, so that the tests of faults tell one from another.
 $(eval $(call test_build,plain,-O1 -g1))
 $(eval $(call test_build,sanitized,-O1 -g1 $$(SANITIZE)))
 $(eval $(call test_build,coverage,-UBLOOM_ASSERTS --coverage -fprofile-update=atomic -O0))

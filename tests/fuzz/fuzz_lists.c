@@ -1,5 +1,5 @@
-/* Lists of any bytes, of which holds what read_list.h says. A second reading, into memory with other
- * bytes, has as many rows. */
+/* Lists of any bytes: what read_list.h says holds. A second reading, into memory with other bytes,
+ * has as many rows. */
 #include "read_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
