@@ -218,10 +218,10 @@ const uint8_t *list_plain_options(struct bloom_list *list, struct list_piece res
 }
 
 /* Returns true if what is before options may be the pattern of a rule although nothing marks it as
- * one, such as .host/path, host/path and 2001:db8::1. */
+ * one, such as .host/path, host/path, 2001:db8::1 and *. */
 static bool list_is_pattern(struct list_piece pattern) {
     return list_find_any(pattern, " \t\",;") == pattern.end &&
-           (list_has(pattern, '.') || list_has(pattern, ':')) && !list_has_scheme(pattern);
+           list_find_any(pattern, ".:*") < pattern.end && !list_has_scheme(pattern);
 }
 
 /* Returns true if a pattern ends with a dot or a hyphen in the name of a host, which therefore goes

@@ -15,25 +15,6 @@ static bool list_wildcard(struct list_piece *line) {
     return line->at > whole.at || line->end < whole.end;
 }
 
-/* Recognises text that parses as a URL but was not meant as one: a number, or a mail address, whose
- * host everybody uses. */
-static enum list_form list_other(struct list_piece piece) {
-    if (list_has_scheme(piece))
-        return LIST_PLAIN;
-    if (list_has(piece, '@') && !list_has(piece, '/'))
-        return LIST_MAIL;
-    return list_is_number(piece) || list_is_card(piece) ? LIST_NUMBER : LIST_PLAIN;
-}
-
-/* Returns true if the host is a name of letters, digits, hyphens, underscores and dots. */
-static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
-    size_t i = 0;
-    while (i < url->host && (url_is_letter(key[i]) || url_is_digit(key[i]) || key[i] == '-' ||
-                             key[i] == '.' || key[i] == '_'))
-        i++;
-    return i == url->host;
-}
-
 /* Returns true if a text is a range of addresses (192.0.2.0/24) and not a page of one address
  * (192.0.2.7/24). In the first address of a network, the bits that tell its hosts apart are
  * zero. */
@@ -53,11 +34,32 @@ static bool list_is_range(struct list_piece piece) {
     return (value & UINT32_MAX >> bits) == 0;
 }
 
+/* Recognises text that parses as a URL but was not meant as one: a range, a number, or a mail
+ * address, whose host everybody uses. */
+static enum list_form list_other(struct list_piece piece) {
+    if (list_has_scheme(piece))
+        return LIST_PLAIN;
+    if (list_has(piece, '@') && !list_has(piece, '/'))
+        return LIST_MAIL;
+    return list_is_number(piece) || list_is_card(piece) ? LIST_NUMBER
+           : list_is_range(piece)                       ? LIST_RANGE
+                                                        : LIST_PLAIN;
+}
+
+/* Returns true if the host is a name of letters, digits, hyphens, underscores and dots. */
+static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
+    size_t i = 0;
+    while (i < url->host && (url_is_letter(key[i]) || url_is_digit(key[i]) || key[i] == '-' ||
+                             key[i] == '.' || key[i] == '_'))
+        i++;
+    return i == url->host;
+}
+
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key) {
     struct list_piece piece = list_without_spaces((struct list_piece){text, text + length});
-    return url->scheme || ((url->address || list_names_host(url, key)) &&
-                           list_other(piece) == LIST_PLAIN && !list_is_range(piece));
+    return url->scheme ||
+           ((url->address || list_names_host(url, key)) && list_other(piece) == LIST_PLAIN);
 }
 
 bool list_is_local(const struct bloom_list *list) {
@@ -78,7 +80,6 @@ bool list_read_plain(struct bloom_list *list, struct list_piece field) {
         return false;
     memcpy(list->text, field.at, list->used = plain.end);
     bloom_url_write_plain(&list->url, &plain, field.at, list->key);
-    list->defanged = false;
     list->judged = field;
     list->judged_form = list_settle(list, LIST_FIELD);
     return true;
@@ -96,10 +97,10 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
                                                   : NULL;
     const bool wildcard = list_wildcard(&piece);
     enum list_form network = LIST_PLAIN;
-    list->defanged = false;
     if (list_has(piece, '*') && !list_begins(piece, "h**p") && form != LIST_FIELD)
         return LIST_INNER_WILDCARD;
-    list->defanged = list_refang(piece, escaped, list->text, &list->used);
+    const bool is_defanged = list_refang(list, piece, escaped);
+    list->state.defanged |= is_defanged;
     piece = (struct list_piece){list->text, list->text + list->used};
     if (!is_rule)
         network = list_network(&piece);
@@ -111,14 +112,13 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
         return other;
     if (!has_host)
         return LIST_NO_HOST;
-    const struct list_piece key = {list->key, list->key + list->url.length};
-    other = url_is_digit(*key.at) && list_is_range(key) ? LIST_RANGE : list_other(key);
+    other = list_other((struct list_piece){list->key, list->key + list->url.length});
     if (other >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
         form = !list_is_text(piece)                       ? LIST_BYTES
                : list_find_any(whole, ", ;|") < whole.end ? LIST_WHOLE /* warns, so it goes first */
-               : list->defanged                           ? LIST_DEFANGED
+               : is_defanged                              ? LIST_DEFANGED
                : wildcard                                 ? LIST_WILDCARD
                                                           : network;
     form = list_settle(list, form);

@@ -63,9 +63,8 @@ enum list_form {
 struct list_heading {
     uint8_t separator;
     unsigned fields, field;
-    bool certain;    /* the name of the field says that it is a host, an address or a URL */
-    uint64_t named;  /* bit i: field i can be the entry; if not certain, also value and data */
-    uint64_t barred; /* bit i: the name of field i says that it is no entry */
+    bool certain;   /* the name of the field says that it is a host, an address or a URL */
+    uint64_t named; /* bit i: field i can be the entry, if `field` has none */
 };
 
 /* What a line leaves for the next call. */
@@ -75,7 +74,7 @@ struct list_state {
     enum list_form form;
     bool begun;    /* a line has been read that is not a remark, so no heading can follow */
     bool adblock;  /* the list has the heading [Adblock ...] */
-    bool defanged; /* the list has had a defanged entry */
+    bool defanged; /* something defanged has been read */
     /* The options of the last rule and what they do, because most rules have the same. */
     struct list_piece options;
     enum list_form with_options;
@@ -108,10 +107,7 @@ struct list_piece list_without_remark(struct list_piece line);
 enum list_form list_network(struct list_piece *piece);
 
 /* hosts.c */
-list_reader list_hosts, list_range;
-
-/* Returns true if a hosts file gives an address to names: it blocks, or it is of the own net. */
-bool list_is_of_hosts(struct list_piece address);
+list_reader list_hosts;
 
 /* Removes the next of several names from the list, which must have one, and returns it. */
 struct list_piece list_next_name(struct list_piece *names, enum list_form form);
@@ -149,19 +145,18 @@ struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece 
 enum list_class {
     LIST_IS_MISSING, /* there is no such field */
     LIST_IS_WORD,    /* or anything else that is not an entry */
+    LIST_IS_PROSE,   /* the same, with three words in a row */
     LIST_IS_HOST_TYPE,
     LIST_IS_OTHER_TYPE, /* a word for a type such as sha256 */
     LIST_IS_RANGE,
     LIST_IS_DOUBTFUL, /* a name that looks like that of a file or package */
     LIST_IS_ENTRY,
-    LIST_IS_URL /* with a scheme, or with a word for its type in front of it */
+    LIST_IS_URL, /* with a scheme */
+    LIST_IS_SURE /* a URL that a person has defanged, or a word for a type is in front of it */
 };
 
-/* Returns true if all of several words are entries. */
-bool list_are_entries(struct bloom_list *list, struct list_piece words);
-
-/* Leaves several entries in the state. Returns the form of an entry. */
-enum list_form list_take_names(struct bloom_list *list, struct list_piece words);
+/* Leaves several words in the state if all of them are entries. Otherwise returns false. */
+bool list_take_names(struct bloom_list *list, struct list_piece words);
 
 /* Returns the class of a field. From a field that was defanged it removes what follows the first
  * comma, bar or blank, because a person wrote that, unless the last word is the defanged name of a
@@ -193,11 +188,11 @@ struct list_meaning list_meaning_of(struct list_piece word);
 size_t list_mangled_scheme(struct list_piece piece);
 
 /* Returns true if the first word has something that keeps people from clicking on it. */
-bool list_is_defanged(struct list_piece piece);
+bool list_is_defanged(struct bloom_list *list, struct list_piece piece);
 
-/* Writes an entry without that: hxxp, [.], (dot), [:] and the like. If `escaped` is not NULL, it is
- * two bytes that mean the second of them: "" in a quoted field (RFC 4180), \. in an expression.
- * Returns true if the entry was defanged. */
-bool list_refang(struct list_piece piece, const char *escaped, uint8_t *text, size_t *used);
+/* Writes an entry without that into the list's text: hxxp, [.], (dot), [:] and the like. If
+ * `escaped` is not NULL, it is two bytes that mean the second of them: "" in a quoted field (RFC
+ * 4180), \. in an expression. Returns true if the entry was defanged. */
+bool list_refang(struct bloom_list *list, struct list_piece piece, const char *escaped);
 
 #endif

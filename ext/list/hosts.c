@@ -1,7 +1,8 @@
 /* Lines that are about hosts and nothing else: hosts files and ranges of addresses. */
 #include "list/list.h"
 
-bool list_is_of_hosts(struct list_piece address) {
+/* Returns true if a hosts file gives an address to names: it blocks, or it is of the own net. */
+static bool list_is_of_hosts(struct list_piece address) {
     uint8_t bytes[IPV4_BYTES];
     uint16_t groups[IPV6_GROUPS];
     if (list_is(address, "0"))
@@ -61,10 +62,4 @@ struct list_piece list_next_name(struct list_piece *names, enum list_form form) 
     *names = list_trim(*names);
     name.end -= name.at < name.end && (name.end[-1] == ',' || name.end[-1] == ';');
     return name;
-}
-
-enum list_form list_range(struct bloom_list *list, struct list_piece *line) {
-    struct list_piece piece = *line;
-    (void)list;
-    return list_network(&piece) == LIST_RANGE ? LIST_RANGE : LIST_OTHER;
 }

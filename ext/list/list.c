@@ -95,23 +95,27 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     enum { PLAIN_MOST = BLOOM_LIST_LINE_MOST - 16 }; /* with room for what is around it */
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length, *at = start;
     struct bloom_url_plain plain;
-    if (list->sought != list->at || !list->state.begun || list->state.heading.fields > 0)
+    if (list->sought != list->at || !list->state.begun || list->state.heading.fields > 0 ||
+        end - at <= 10) /* so that the longest of what is before a host can be read */
         return false;
-    /* More than 10 bytes are left: the longer address and the blank after it can be read. */
-    if (end - at > 10 && memcmp(at, "0.0.0.0", 7) == 0 && list_is_blank(at[7]))
-        at += 8;
-    else if (end - at > 10 && memcmp(at, "127.0.0.1", 9) == 0 && list_is_blank(at[9]))
-        at += 10;
-    *form = at > start ? LIST_HOSTS : LIST_PLAIN;
-    if (at == start && end - at > 2 && at[0] == '|' && at[1] == '|') {
+    *form = LIST_PLAIN;
+    if (url_is_letter(*at)) {
+        if (list->state.adblock)
+            return false; /* perhaps only a part of an address */
+    } else if (at[0] == '|' && at[1] == '|') {
         *form = LIST_ADBLOCK;
         at += 2;
-    } else if (at == start && end - at > 2 && at[0] == '*' && at[1] == '.' &&
-               !list->state.adblock) {
+    } else if (memcmp(at, "0.0.0.0", 7) == 0 && list_is_blank(at[7])) {
+        *form = LIST_HOSTS;
+        at += 8;
+    } else if (memcmp(at, "127.0.0.1", 9) == 0 && list_is_blank(at[9])) {
+        *form = LIST_HOSTS;
+        at += 10;
+    } else if (list->state.adblock || *at == '-' || *at == '_') {
+        return false;
+    } else if (at[0] == '*' && at[1] == '.') {
         *form = LIST_WILDCARD;
         at += 2;
-    } else if (at == start && at < end && (list->state.adblock || *at == '-' || *at == '_')) {
-        return false; /* perhaps only a part of an address */
     }
     const uint8_t *most = end - at < PLAIN_MOST ? end : at + PLAIN_MOST;
     if (!bloom_url_read_plain(&plain, at, (size_t)(most - at)) ||
@@ -135,13 +139,6 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     return true;
 }
 
-static enum list_form list_read_entry(struct bloom_list *list, struct list_piece piece,
-                                      enum list_form form) {
-    form = list_read(list, piece, form);
-    list->state.defanged |= list->defanged;
-    return form;
-}
-
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
     const size_t left = list->length - list->sought;
     const size_t before =
@@ -152,7 +149,7 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
     for (;;) {
         if (list->state.names.at < list->state.names.end) {
             piece = list_next_name(&list->state.names, list->state.form);
-            form = list_read_entry(list, piece, list->state.form);
+            form = list_read(list, piece, list->state.form);
             break;
         }
         if ((is_text = list_next_plain(list, &piece, &form)))
@@ -170,7 +167,7 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
         if (form == LIST_NOTHING || list->state.names.at < list->state.names.end)
             continue;
         if (form < LIST_NO_KEY)
-            form = list_read_entry(list, piece, form);
+            form = list_read(list, piece, form);
         if (form != LIST_FIELD)
             piece = whole;
         break;

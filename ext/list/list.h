@@ -27,7 +27,6 @@ struct bloom_list {
     /* The entry that was read last: as text without wildcards and defanging, and its key. */
     struct list_piece judged; /* that entry as a field, with its form */
     enum list_form judged_form;
-    bool defanged;
     size_t used; /* of the text */
     uint8_t text[BLOOM_LIST_LINE_MOST];
     uint8_t key[BLOOM_URL_ROOM(BLOOM_LIST_LINE_MOST)];

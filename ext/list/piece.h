@@ -23,44 +23,14 @@ static inline bool list_is_blank(uint8_t byte) {
     return byte == ' ' || byte == '\t';
 }
 
+/* Returns true for a printable character of ASCII that is not a space. */
+static inline bool list_is_printed(uint8_t byte) {
+    return (uint8_t)(byte - '!') <= '~' - '!';
+}
+
 /* Returns true for a byte of a label of a name. Bytes beyond ASCII may be letters. */
 static inline bool list_is_of_name(uint8_t byte) {
     return url_is_letter(byte) || url_is_digit(byte) || byte == '-' || byte == '_' || byte >= 0x80;
-}
-
-/* Returns the length of a blank beyond ASCII with which a piece begins, or 0. Copies from documents
- * have no-break spaces, marks of direction and width, U+3000 and byte order marks. */
-static inline size_t list_wide_blank(struct list_piece piece) {
-    static const char *const WIDE[] = {"\xc2\xa0",     "\xe2\x80\x8b", "\xe2\x80\x8e",
-                                       "\xe2\x80\xa8", "\xe2\x80\xaf", "\xe3\x80\x80",
-                                       LIST_MARK};
-    for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE; i++)
-        if (list_length(piece) >= strlen(WIDE[i]) &&
-            memcmp(piece.at, WIDE[i], strlen(WIDE[i])) == 0)
-            return strlen(WIDE[i]);
-    return 0;
-}
-
-/* Removes blanks from both ends. */
-static inline struct list_piece list_trim(struct list_piece piece) {
-    size_t wide = piece.at < piece.end && (*piece.at <= ' ' || *piece.at >= 0x80 ||
-                                           piece.end[-1] <= ' ' || piece.end[-1] >= 0x80);
-    while (wide > 0) {
-        while (piece.at < piece.end && list_is_blank(*piece.at))
-            piece.at++;
-        while (piece.at < piece.end && list_is_blank(piece.end[-1]))
-            piece.end--;
-        wide = piece.at < piece.end && *piece.at >= 0x80 ? list_wide_blank(piece) : 0;
-        piece.at += wide;
-        for (size_t i = 2; piece.at < piece.end && piece.end[-1] >= 0x80 && wide == 0 && i <= 3;
-             i++)
-            if (list_length(piece) >= i &&
-                list_wide_blank((struct list_piece){piece.end - i, piece.end}) == i) {
-                piece.end -= i;
-                wide = i;
-            }
-    }
-    return piece;
 }
 
 /* Returns true if a piece begins with a word. The word is in lower case, and the case of the piece
@@ -78,6 +48,27 @@ static inline bool list_ends(struct list_piece piece, const char *word) {
     size_t length = strlen(word);
     return list_length(piece) >= length &&
            list_begins((struct list_piece){piece.end - length, piece.end}, word);
+}
+
+/* Removes blanks from both ends. Copies from documents have no-break spaces, marks of direction and
+ * width, U+3000 and byte order marks there. */
+static inline struct list_piece list_trim(struct list_piece piece) {
+    static const char WIDE[][4] = {"\xc2\xa0",     "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\xa8",
+                                   "\xe2\x80\xaf", "\xe3\x80\x80", LIST_MARK};
+    if (piece.at < piece.end && list_is_printed(*piece.at) && list_is_printed(piece.end[-1]))
+        return piece; /* early, because most are trimmed */
+    for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE;) {
+        while (piece.at < piece.end && list_is_blank(*piece.at))
+            piece.at++;
+        while (piece.at < piece.end && list_is_blank(piece.end[-1]))
+            piece.end--;
+        const bool begins = list_begins(piece, WIDE[i]),
+                   ends = !begins && list_ends(piece, WIDE[i]);
+        piece.at += begins ? strlen(WIDE[i]) : 0;
+        piece.end -= ends ? strlen(WIDE[i]) : 0;
+        i = begins || ends ? 0 : i + 1;
+    }
+    return piece;
 }
 
 /* Returns true if a piece is a word, likewise. */

@@ -54,17 +54,9 @@ enum list_form list_unbound(struct bloom_list *list, struct list_piece *line) {
     return list_is_sink(word) ? LIST_UNBOUND : LIST_MODIFIER;
 }
 
-/* Returns true if two names are the same, except for a dot at the end. */
-static bool list_is_same(struct list_piece a, struct list_piece b) {
-    a.end -= list_ends(a, ".");
-    b.end -= list_ends(b, ".");
-    return list_length(a) == list_length(b) && memcmp(a.at, b.at, list_length(a)) == 0;
-}
-
 /* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. A host for which the
  * record has a name or an address of its own is not blocked. */
 enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
-    (void)list;
     struct list_piece rest = *line, owner, type, target;
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
         return list_is_one_of(list_word(&rest), ",$generate,$include,$origin,$ttl,")
@@ -74,7 +66,7 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
         return LIST_OTHER; /* early, because most lines do */
     owner = list_word(&rest);
     type = list_word(&rest);
-    if (list_is_defanged(owner)) /* a person has written it */
+    if (list_is_defanged(list, owner)) /* a person has written it */
         return LIST_OTHER;
     if (list_is(owner, "@"))
         return LIST_DIRECTIVE;
@@ -87,7 +79,7 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
     const bool is_name = list_is(type, "cname");
     if (!is_name && !list_is(type, "a") && !list_is(type, "aaaa"))
         return list_is_one_of(type, ",dname,mx,ns,ptr,soa,srv,txt,") ? LIST_MODIFIER : LIST_OTHER;
-    if (is_name && (list_begins(target, "rpz-passthru") || list_is_same(target, owner)))
+    if (is_name && list_begins(target, "rpz-passthru"))
         return LIST_EXCEPTION;
     if (is_name ? !list_is(target, ".") && !list_is_one_of(target, ",*.,rpz-drop,rpz-drop.,")
                 : !list_is_sink(target))
@@ -125,12 +117,10 @@ enum list_form list_proxy(struct bloom_list *list, struct list_piece *line) {
  * which list_read removes the backslashes. */
 enum list_form list_expression(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    static const char *const STARTS[] = {"(^|\\.)", "(?:^|\\.)"};
     struct list_piece host = *line;
-    if (*line->at != '(')
-        return LIST_OTHER;
-    for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && host.at == line->at; i++)
-        host.at += list_begins(host, STARTS[i]) ? strlen(STARTS[i]) : 0;
+    host.at += list_begins(host, "(^|\\.)")     ? strlen("(^|\\.)")
+               : list_begins(host, "(?:^|\\.)") ? strlen("(?:^|\\.)")
+                                                : 0;
     if (host.at == line->at)
         return LIST_OTHER;
     const bool has_end = list_ends(host, "$");
@@ -144,10 +134,10 @@ enum list_form list_expression(struct bloom_list *list, struct list_piece *line)
 
 /* alert dns any any -> any any (msg:"..."; ...): a rule of Suricata or Snort. */
 enum list_form list_signature(struct bloom_list *list, struct list_piece *line) {
+    const struct list_piece action = {line->at, list_find(*line, ' ')};
     (void)list;
-    struct list_piece rest = *line;
-    return line->end[-1] == ')' && list_contains(*line, "msg:") &&
-                   list_is_one_of(list_word(&rest), ",alert,drop,log,pass,reject,")
+    return line->end[-1] == ')' && list_is_one_of(action, ",alert,drop,log,pass,reject,") &&
+                   list_contains(*line, "msg:")
                ? LIST_SIGNATURE
                : LIST_OTHER;
 }

@@ -54,20 +54,22 @@ static enum list_class list_class_at(struct list_row *row, unsigned i) {
 
 /* The rule: returns the number of the field that is the entry, or LIST_FIELDS. A word for a type
  * says what the field after it is, or else the field before it. After one such as sha256, or after
- * a word where a host should be, only another word such as url makes an entry. Without a heading, a
- * word after a URL says nothing of it. What looks like a file is an entry only if a word says
- * so. */
+ * a word where a host should be, or after prose and the URL of its source, only another word such
+ * as url makes an entry. Without a heading, a word after a URL says nothing of it. What looks like
+ * a file is an entry only if a word says so. */
 static unsigned list_choose(struct list_row *row) {
     enum list_class before = LIST_IS_MISSING, class, after;
-    bool is_spoiled = false;
+    bool is_spoiled = false, has_prose = false;
     for (unsigned i = 0; (class = list_class_at(row, i)) != LIST_IS_MISSING; i++, before = class) {
         if (class >= LIST_IS_RANGE && before == LIST_IS_HOST_TYPE)
             return i;
         after = class >= LIST_IS_RANGE && (class < LIST_IS_URL || row->barred != 0)
                     ? list_class_at(row, i + 1)
                     : LIST_IS_MISSING;
+        has_prose |= class == LIST_IS_PROSE;
         is_spoiled |= class == LIST_IS_OTHER_TYPE || after == LIST_IS_OTHER_TYPE ||
-                      (class == LIST_IS_WORD && before == LIST_IS_HOST_TYPE);
+                      (class == LIST_IS_URL && has_prose) ||
+                      (class < LIST_IS_HOST_TYPE && before == LIST_IS_HOST_TYPE);
         if (class < LIST_IS_RANGE || is_spoiled)
             continue;
         if (class != LIST_IS_DOUBTFUL ||
@@ -90,17 +92,20 @@ static enum list_form list_read_row(struct bloom_list *list, struct list_piece *
     if (i == LIST_FIELDS)
         return LIST_NO_URL_FIELD;
     *line = row.fields[i];
-    return row.classes[i] == LIST_IS_RANGE ? LIST_RANGE : list_take_names(list, *line);
+    if (row.classes[i] == LIST_IS_RANGE)
+        return LIST_RANGE;
+    list_take_names(list, *line);
+    return LIST_FIELD;
 }
 
-/* Returns true if what follows a page cannot go on with it: a word for a type, or if a blank, a
- * date or another URL comes later. */
+/* Returns true if what follows a page cannot go on with it, because it has a blank, a word for a
+ * type, a date or another URL. */
 static bool list_ends_page(struct list_piece rest, uint8_t separator) {
     bool ends = separator == '|' || list_has(rest, ' ');
-    for (bool is_next = true; !ends && rest.at < rest.end; is_next = false) {
+    while (!ends && rest.at < rest.end) {
         const struct list_piece field = list_next_field(&rest, separator);
         ends = list_has_scheme(field) || (list_is_number(field) && list_has(field, '-')) ||
-               (is_next && list_meaning_of(field).type != LIST_IS_WORD);
+               list_meaning_of(field).type != LIST_IS_WORD;
     }
     return ends;
 }
@@ -129,7 +134,7 @@ enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
     if (class < LIST_IS_RANGE && list_has(first, ' ') && !list_is_number(first) &&
         list_length(list_find_defanged(list, *line)) > 0)
         return LIST_OTHER; /* prose with commas */
-    if (class >= LIST_IS_DOUBTFUL && !list_is_defanged(first) &&
+    if (class >= LIST_IS_DOUBTFUL && !list_is_defanged(list, first) &&
         list_read(list, first, LIST_FIELD) < LIST_NO_KEY && list->url.length > list->url.host + 1 &&
         !list_ends_page((struct list_piece){end + 1, line->end}, *end))
         return LIST_OTHER;
@@ -160,6 +165,7 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
                                                                    : '|'};
     enum list_rank best = LIST_NO_COLUMN;
     unsigned ioc = LIST_FIELDS; /* beside a field of hosts it describes them */
+    uint64_t values = 0;
     bool has_path = false, has_hosts = false;
     while (rest.at <= rest.end) {
         struct list_piece field = list_next_field(&rest, read.separator), value = field;
@@ -169,8 +175,8 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
             return LIST_OTHER;
         const struct list_meaning meaning = list_meaning_of(field);
         has_path |= list_is(field, "path");
-        read.barred |= (uint64_t)(meaning.type == LIST_IS_OTHER_TYPE) << read.fields;
-        read.named |= (uint64_t)(meaning.column == LIST_VALUE_COLUMN) << read.fields;
+        read.named |= (uint64_t)(meaning.column != LIST_NO_COLUMN) << read.fields;
+        values |= (uint64_t)(meaning.column == LIST_VALUE_COLUMN) << read.fields;
         has_hosts |= meaning.column == LIST_HOST_COLUMN;
         if (meaning.column == LIST_IOC_COLUMN) {
             ioc = ioc < read.fields ? ioc : read.fields;
@@ -187,17 +193,18 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
     if (best == LIST_NO_COLUMN || read.fields < 2)
         return LIST_OTHER;
     read.certain = best == LIST_URL_COLUMN || best == LIST_HOST_COLUMN;
-    read.named = (read.certain ? 0 : read.named) | (uint64_t)1 << read.field;
+    if (!read.certain)
+        read.named = values | (uint64_t)1 << read.field;
     if (has_path && best == LIST_HOST_COLUMN)
-        read.barred = UINT64_MAX; /* the host alone would block too much */
+        read.named = 0; /* the host alone would block too much */
     const bool is_remark = list_is_remark(*line);
     list->state.heading = read;
     list->state.begun = !is_remark;
     return is_remark ? LIST_NOTHING : LIST_HEADING;
 }
 
-/* A row of a table with a heading has as many fields as that. The entry is in a field that the
- * heading names. If that should be a host or URL, but is not, the row is read from the left. */
+/* A row of a table with a heading has as many fields as that. The entry is in the field that the
+ * heading names, or in another one that may have it. */
 enum list_form list_row(struct bloom_list *list, struct list_piece *line) {
     const struct list_heading *heading = &list->state.heading;
     struct list_piece rest = *line, named = rest;
@@ -210,14 +217,9 @@ enum list_form list_row(struct bloom_list *list, struct list_piece *line) {
     }
     if (fields != heading->fields)
         return LIST_OTHER;
-    if (heading->certain && heading->barred != UINT64_MAX && !list_has(named, ' ') &&
-        list_read(list, named, LIST_FIELD) < LIST_NO_KEY) {
-        *line = named;
-        return LIST_FIELD;
-    }
-    const enum list_form form =
-        list_read_row(list, line, heading->separator, heading->barred | ~heading->named);
-    return form == LIST_NO_URL_FIELD && heading->certain
-               ? list_read_row(list, line, heading->separator, heading->barred)
-               : form;
+    if (!heading->certain || heading->named == 0 || list_has(named, ' ') ||
+        list_read(list, named, LIST_FIELD) >= LIST_NO_KEY)
+        return list_read_row(list, line, heading->separator, ~heading->named);
+    *line = named;
+    return LIST_FIELD;
 }

@@ -35,26 +35,11 @@ size_t list_mangled_scheme(struct list_piece piece) {
     return list_begins(rest, ":") || list_begins(rest, "[:") ? (size_t)(rest.at - piece.at) : 0;
 }
 
-bool list_is_defanged(struct list_piece piece) {
-    const char *meant;
-    unsigned slashes = 0;
-    if (list_mangled_scheme(piece) > 0)
-        return true;
-    if (list_find_any(piece, "[({]") == piece.end)
-        return false;
-    for (; piece.at < piece.end && !list_is_blank(*piece.at) && *piece.at != ','; piece.at++) {
-        if (list_bracket(piece, slashes > 2, &meant) > 0)
-            return true;
-        slashes += *piece.at == '/';
-    }
-    return false;
-}
-
-bool list_refang(struct list_piece piece, const char *escaped, uint8_t *text, size_t *used) {
+bool list_refang(struct bloom_list *list, struct list_piece piece, const char *escaped) {
     const size_t mangled = list_mangled_scheme(piece);
     bool defanged = mangled > 0;
     unsigned slashes = 0;
-    uint8_t *to = text;
+    uint8_t *to = list->text;
     if (defanged) {
         memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
         to += 3;
@@ -76,57 +61,17 @@ bool list_refang(struct list_piece piece, const char *escaped, uint8_t *text, si
         piece.at += bracket;
         defanged = true;
     }
-    *used = (size_t)(to - text);
+    list->used = (size_t)(to - list->text);
+    list->judged = (struct list_piece){NULL, NULL};
     return defanged;
 }
 
-/* The words that say what a field is, sorted, without the signs between their letters. As types,
- * they are in a field beside it, and as names of columns in the heading. */
-#define O LIST_IS_OTHER_TYPE, LIST_NO_COLUMN
-#define T LIST_IS_HOST_TYPE, LIST_NO_COLUMN
-#define H LIST_IS_HOST_TYPE, LIST_HOST_COLUMN
-#define U LIST_IS_HOST_TYPE, LIST_URL_COLUMN
-#define C LIST_IS_WORD, LIST_HOST_COLUMN
-#define V LIST_IS_WORD, LIST_VALUE_COLUMN
-#define I LIST_IS_WORD, LIST_INDICATOR_COLUMN
-#define E LIST_IS_WORD, LIST_ENTRY_COLUMN
-#define X LIST_IS_WORD, LIST_IOC_COLUMN
-static const struct list_word {
-    char word[20];
-    uint8_t type, column;
-} WORDS[] = {
-    /* clang-format off */
-    {"asn", O}, {"bitcoinaddress", O}, {"btc", O}, {"c2", C}, {"c2domain", C}, {"c2ip", C},
-    {"c2server", C}, {"c2url", C}, {"comment", O}, {"cve", O}, {"data", V}, {"description", O},
-    {"domain", H}, {"domainip", H}, {"domainname", H}, {"domainport", T}, {"domains", H},
-    {"email", O}, {"emailaddr", O}, {"emailaddress", O}, {"emaildst", O}, {"emailsrc", O},
-    {"emailsubject", O}, {"file", O}, {"filehash", O}, {"filehashmd5", O}, {"filehashsha1", O},
-    {"filehashsha256", O}, {"filename", O}, {"filenamemd5", O}, {"filenamesha1", O},
-    {"filenamesha256", O}, {"filepath", O}, {"filepathname", O}, {"fqdn", H}, {"hash", O},
-    {"host", H}, {"hostip", H}, {"hostname", H}, {"hostnameport", T}, {"hostport", T},
-    {"imphash", O}, {"indicator", I}, {"indicatorvalue", E}, {"info", O}, {"inteladdr", T},
-    {"intelcerthash", O}, {"inteldomain", T}, {"intelemail", O}, {"intelfilehash", O},
-    {"intelfilename", O}, {"intelpubkeyhash", O}, {"intelsoftware", O}, {"intelurl", T},
-    {"intelusername", O}, {"ioc", X}, {"iocvalue", E}, {"ip", H}, {"ipaddr", T}, {"ipaddress", H},
-    {"ipdomain", H}, {"ipdst", T}, {"ipdstport", T}, {"ipport", H}, {"ips", H}, {"ipsrc", T},
-    {"ipsrcport", T}, {"ipv4", H}, {"ipv4addr", T}, {"ipv6", T}, {"ipv6addr", T}, {"ja3", O},
-    {"link", O}, {"mail", O}, {"md5", O}, {"md5hash", O}, {"mutex", O}, {"observable", V},
-    {"package", O}, {"packagename", O}, {"pdb", O}, {"reference", O}, {"registrykey", O},
-    {"regkey", O}, {"regkeyvalue", O}, {"sha1", O}, {"sha1hash", O}, {"sha224", O}, {"sha256", O},
-    {"sha256hash", O}, {"sha384", O}, {"sha512", O}, {"sha512hash", O}, {"ssdeep", O}, {"text", O},
-    {"tlsh", O}, {"uri", U}, {"url", U}, {"urls", U}, {"useragent", O}, {"value", V},
-    {"vulnerability", O}, {"yara", O}
-    /* clang-format on */
-};
-#undef O
-#undef T
-#undef H
-#undef U
-#undef C
-#undef V
-#undef I
-#undef E
-#undef X
+bool list_is_defanged(struct bloom_list *list, struct list_piece piece) {
+    if (list_mangled_scheme(piece) > 0)
+        return true;
+    piece.end = list_find_any(piece, " \t,");
+    return list_find_any(piece, "[({]") < piece.end && list_refang(list, piece, NULL);
+}
 
 static int list_compare(const void *key, const void *word) {
     return strcmp(key, word);
@@ -143,16 +88,51 @@ static const void *list_look_up(struct list_piece word, const void *table, size_
     return bsearch(folded + 1, table, bytes / row, row, list_compare);
 }
 
+/* The words are sorted, without the signs between their letters. */
 struct list_meaning list_meaning_of(struct list_piece word) {
+    enum { N, O, T, H, U, C, V, I, E, X };
+    static const struct list_meaning MEANINGS[] = {
+        [N] = {LIST_IS_WORD, LIST_NO_COLUMN},       [O] = {LIST_IS_OTHER_TYPE, LIST_NO_COLUMN},
+        [T] = {LIST_IS_HOST_TYPE, LIST_NO_COLUMN},  [H] = {LIST_IS_HOST_TYPE, LIST_HOST_COLUMN},
+        [U] = {LIST_IS_HOST_TYPE, LIST_URL_COLUMN}, [C] = {LIST_IS_WORD, LIST_HOST_COLUMN},
+        [V] = {LIST_IS_WORD, LIST_VALUE_COLUMN},    [I] = {LIST_IS_WORD, LIST_INDICATOR_COLUMN},
+        [E] = {LIST_IS_WORD, LIST_ENTRY_COLUMN},    [X] = {LIST_IS_WORD, LIST_IOC_COLUMN},
+    };
+    static const struct list_word {
+        char word[20];
+        uint8_t meaning;
+    } WORDS[] = {
+        /* clang-format off */
+        {"asn", O}, {"bitcoinaddress", O}, {"btc", O}, {"c2", C}, {"c2domain", C}, {"c2ip", C},
+        {"c2server", C}, {"c2url", C}, {"comment", O}, {"cve", O}, {"data", V}, {"description", O},
+        {"domain", H}, {"domainip", H}, {"domainname", H}, {"domainport", T}, {"domains", H},
+        {"email", O}, {"emailaddr", O}, {"emailaddress", O}, {"emaildst", O}, {"emailsrc", O},
+        {"emailsubject", O}, {"file", O}, {"filehash", O}, {"filehashmd5", O}, {"filehashsha1", O},
+        {"filehashsha256", O}, {"filename", O}, {"filenamemd5", O}, {"filenamesha1", O},
+        {"filenamesha256", O}, {"filepath", O}, {"filepathname", O}, {"fqdn", H}, {"hash", O},
+        {"host", H}, {"hostip", H}, {"hostname", H}, {"hostnameport", T}, {"hostport", T},
+        {"imphash", O}, {"indicator", I}, {"indicatorvalue", E}, {"info", O}, {"inteladdr", T},
+        {"intelcerthash", O}, {"inteldomain", T}, {"intelemail", O}, {"intelfilehash", O},
+        {"intelfilename", O}, {"intelpubkeyhash", O}, {"intelsoftware", O}, {"intelurl", T},
+        {"intelusername", O}, {"ioc", X}, {"iocvalue", E}, {"ip", H}, {"ipaddr", T},
+        {"ipaddress", H}, {"ipdomain", H}, {"ipdst", T}, {"ipdstport", T}, {"ipport", H},
+        {"ips", H}, {"ipsrc", T}, {"ipsrcport", T}, {"ipv4", H}, {"ipv4addr", T}, {"ipv6", T},
+        {"ipv6addr", T}, {"ja3", O}, {"link", O}, {"mail", O}, {"md5", O}, {"md5hash", O},
+        {"mutex", O}, {"observable", V}, {"package", O}, {"packagename", O}, {"pdb", O},
+        {"reference", O}, {"registrykey", O}, {"regkey", O}, {"regkeyvalue", O}, {"sha1", O},
+        {"sha1hash", O}, {"sha224", O}, {"sha256", O}, {"sha256hash", O}, {"sha384", O},
+        {"sha512", O}, {"sha512hash", O}, {"ssdeep", O}, {"text", O}, {"tlsh", O}, {"uri", U},
+        {"url", U}, {"urls", U}, {"useragent", O}, {"value", V}, {"vulnerability", O}, {"yara", O}
+        /* clang-format on */
+    };
     const struct list_word *found = word.at < word.end && url_is_letter(*word.at)
                                         ? list_look_up(word, WORDS, sizeof WORDS, sizeof *WORDS)
                                         : NULL;
-    return found != NULL
-               ? (struct list_meaning){(enum list_class)found->type, (enum list_rank)found->column}
-               : (struct list_meaning){LIST_IS_WORD, LIST_NO_COLUMN};
+    return MEANINGS[found != NULL ? found->meaning : N];
 }
 
-bool list_are_entries(struct bloom_list *list, struct list_piece words) {
+/* Returns true if all of several words are entries. */
+static bool list_are_entries(struct bloom_list *list, struct list_piece words) {
     bool are_entries = list_has(words, ' ');
     while (are_entries && words.at < words.end) {
         struct list_piece word = list_next_name(&words, LIST_FIELD);
@@ -161,12 +141,12 @@ bool list_are_entries(struct bloom_list *list, struct list_piece words) {
     return are_entries;
 }
 
-enum list_form list_take_names(struct bloom_list *list, struct list_piece words) {
-    if (list_are_entries(list, words)) {
-        list->state.names = words;
-        list->state.form = LIST_FIELD;
-    }
-    return LIST_FIELD;
+bool list_take_names(struct bloom_list *list, struct list_piece words) {
+    if (!list_are_entries(list, words))
+        return false;
+    list->state.names = words;
+    list->state.form = LIST_FIELD;
+    return true;
 }
 
 /* Returns true if a name is that of a file or of a package. None of these endings is a top-level
@@ -248,17 +228,14 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
         return LIST_IS_WORD;
     if (list_are_entries(list, *field))
         return LIST_IS_ENTRY;
-    const bool is_defanged = list_is_defanged(*field);
-    bool has_scheme = list_has_scheme(*field);
-    if (has_scheme && !is_defanged)
-        return LIST_IS_URL;
-    has_scheme |= list_mangled_scheme(*field) > 0;
+    const bool is_defanged = list_is_defanged(list, *field);
+    const bool has_scheme = list_has_scheme(*field) || list_mangled_scheme(*field) > 0;
     if (is_defanged)
         field->end = list_defanged_end(*field);
     else if (!has_scheme)
         field->end = list_find(*field, '|');
     if (has_scheme)
-        return LIST_IS_URL;
+        return is_defanged ? LIST_IS_SURE : LIST_IS_URL;
     const enum list_form form = list_read(list, *field, LIST_FIELD);
     return form == LIST_RANGE ? LIST_IS_RANGE
            : list_ends(*field, " ") || (form >= LIST_NO_KEY && form != LIST_LOCAL)
@@ -266,13 +243,23 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
                : list_key_class(list, *field);
 }
 
+/* Returns true if three words in a row begin with letters, unlike those of a date. */
+static bool list_is_prose(struct list_piece field) {
+    unsigned words = 0;
+    while (words < 3 && field.at < field.end)
+        words = url_is_letter(*list_word(&field).at) ? words + 1 : 0;
+    return words == 3;
+}
+
 enum list_class list_class_of(struct bloom_list *list, struct list_piece *field) {
     struct list_piece value = *field;
     const enum list_class class = list_judge(list, field);
-    if (class != LIST_IS_WORD || list_meaning_of(list_split(&value, ':')).type != LIST_IS_HOST_TYPE)
+    if (class != LIST_IS_WORD)
         return class;
-    if (list_judge(list, &value) < LIST_IS_RANGE)
-        return LIST_IS_WORD;
-    *field = value; /* Ip:192.0.2.9 */
-    return LIST_IS_URL;
+    if (list_meaning_of(list_split(&value, ':')).type == LIST_IS_HOST_TYPE &&
+        list_judge(list, &value) >= LIST_IS_RANGE) {
+        *field = value; /* Ip:192.0.2.9 */
+        return LIST_IS_SURE;
+    }
+    return list_is_prose(list_trim(*field)) ? LIST_IS_PROSE : LIST_IS_WORD;
 }

@@ -13,8 +13,10 @@ static size_t list_mark(struct bloom_list *list, struct list_piece line) {
     struct list_piece item = {line.at + 1, line.end};
     if (*line.at == '|')
         return list_begins(item, " ") ||
-               (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
-    if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
+               (!list_begins(item, "|") &&
+                (list_contains(line, " |") || list_is_defanged(list, item)));
+    if (*line.at == '-' && list_is_defanged(list, item) &&
+        list_class_of(list, &item) >= LIST_IS_ENTRY)
         return 1; /* -192[.]0[.]2[.]9 */
     size_t digits = 0;
     while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
@@ -31,22 +33,20 @@ enum list_form list_marks(struct bloom_list *list, struct list_piece *line) {
     *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
     if (line->at == line->end)
         return LIST_NOTHING;
-    const bool has_bar = *line->at == '|';
     struct list_piece item = *line;
-    size_t mark = 0;
-    size_t more = 1;
-    for (unsigned marks = 0; marks < 3 && more > 0; marks++) { /* in linear time */
-        more = item.at < item.end ? list_mark(list, item) : 0;
-        item.at += more;
-        mark += more;
-        item = more > 0 ? list_trim(item) : item;
+    size_t mark = 1;
+    for (unsigned marks = 0; marks < 3 && mark > 0; marks++) { /* in linear time */
+        mark = item.at < item.end ? list_mark(list, item) : 0;
+        item = list_trim((struct list_piece){item.at + mark, item.end});
     }
-    if (has_bar && mark > 0)
-        item.end -= list_ends(item, "|");
-    else if (mark > 0)
-        item = list_without_remark(item);
-    if (mark > 0 && list_has_scheme(item))
-        item.end = list_find(item, ' '); /* what follows explains it */
+    if (item.at > line->at) {
+        if (*line->at == '|')
+            item.end -= list_ends(item, "|");
+        else
+            item = list_without_remark(item);
+        if (list_has_scheme(item))
+            item.end = list_find(item, ' '); /* what follows explains it */
+    }
     item = list_begins(item, "\"") ? list_trim(item) : list_unquoted(item);
     if (item.at < item.end)
         *line = item;
@@ -73,7 +73,7 @@ enum list_form list_map(struct bloom_list *list, struct list_piece *line) {
 /* A pattern of STIX with one comparison: [domain-name:value = 'h']. */
 enum list_form list_pattern(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    if (!list_begins(*line, "[") || !list_ends(*line, "']"))
+    if (!list_ends(*line, "']"))
         return LIST_OTHER;
     struct list_piece value = {line->at + 1, line->end - 1};
     struct list_piece object = list_trim(list_split(&value, '='));
@@ -106,14 +106,14 @@ struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece 
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
         const struct list_piece rest = list_after_label(word);
-        if (!list_is_defanged(word) && list_mangled_scheme(rest) == 0)
+        if (!list_is_defanged(list, word) && list_mangled_scheme(rest) == 0)
             continue;
         enum list_class class = list_class_of(list, &word);
         if (class < LIST_IS_RANGE && rest.at > word.at) {
             word = rest;
             class = list_class_of(list, &word);
         }
-        if (class == LIST_IS_URL)
+        if (class >= LIST_IS_URL)
             return word;
         has_mail |= list_has(word, '@');
         if (class < LIST_IS_ENTRY || has_mail)
@@ -132,13 +132,15 @@ struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece 
 enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
     const struct list_piece defanged = list_find_defanged(list, *line);
     const bool has_blank = list_has(*line, ' ');
-    struct list_piece rest = *line;
+    struct list_piece rest = *line, range = *line;
     if (!has_blank && (defanged.at == defanged.end || list_length(defanged) == list_length(*line)))
         return LIST_OTHER;
+    if (list_network(&range) == LIST_RANGE)
+        return LIST_RANGE;
     if (defanged.at < defanged.end) {
-        if (!list_are_entries(list, *line))
+        if (!list_take_names(list, *line))
             *line = defanged;
-        return list_take_names(list, *line);
+        return LIST_FIELD;
     }
     if (list_has_scheme(*line))
         return LIST_PLAIN;

@@ -105,7 +105,7 @@ class Fields(unittest.TestCase):
                 for _ in range(count)]
 
     def test_without_heading(self):
-        """The first address, name or URL from the left, whatever is around it."""
+        """The first address, name or URL from the left; but a URL after prose is its source."""
         for _ in range(COUNT):
             separator = self.random.choice(SEPARATORS)
             kind = self.random.choice(list(NETWORK))
@@ -116,7 +116,9 @@ class Fields(unittest.TestCase):
             if kind == "address" and not any(front):
                 behind[0] = self.field("word")  # two addresses are a range
             row = [*front, self.field(kind), *behind]
-            self.check(self.write(separator, row), separator, len(front), (kind, row))
+            is_source = kind == "url" and any(field.startswith("seen, at") for field in front)
+            self.check(self.write(separator, row), separator, None if is_source else len(front),
+                       (kind, row))
 
     def test_words_for_types(self):
         """A word for a type says of the field after it, or before it, whether it is an entry."""
@@ -135,10 +137,10 @@ class Fields(unittest.TestCase):
 
     def test_every_sequence_of_classes_up_to_five(self):
         """The rule of ext/URLS.md: a word for a type says what is after it, or else before it."""
-        written = {"word": "wordw", "host type": "domain", "other type": "sha256",
-                   "range": "192.0.2.0/24", "file": "f{}.pdf", "name": "n{}.example",
-                   "url": "http://u{}.example/x"}
-        can_be = ("range", "file", "name", "url")
+        written = {"word": "wordw", "prose": "seen by us", "host type": "domain",
+                   "other type": "sha256", "range": "192.0.2.0/24", "file": "f{}.pdf",
+                   "name": "n{}.example", "url": "http://u{}.example/x", "sure": "ip:192.0.2.{}"}
+        can_be = ("range", "file", "name", "url", "sure")
         rows_, meant = [], []
         for length in range(1, 6):
             for classes in itertools.product(written, repeat=length):
@@ -148,15 +150,16 @@ class Fields(unittest.TestCase):
                 blocked = False
                 for i, each in enumerate(classes):
                     before, after = classes[:i][-1:], classes[i + 1:i + 2]
-                    if each == "other type" or (before == ("host type",) and each == "word"):
+                    if (each == "other type" or (each == "url" and "prose" in classes[:i])
+                            or (before == ("host type",) and each in ("word", "prose"))):
                         blocked = True
                     if each not in can_be:
                         continue
                     says_so = after == ("host type",) and not {*classes[i + 2:i + 3]} & {*can_be}
-                    no = blocked or (after == ("other type",) and each != "url")
+                    no = blocked or (after == ("other type",) and each not in ("url", "sure"))
                     if before == ("host type",) or not (no or (each == "file" and not says_so)):
                         meant[-1] = {"range": None, "file": f"f{i}.pdf/", "name": f"n{i}.example/",
-                                     "url": f"u{i}.example/x"}[each]
+                                     "url": f"u{i}.example/x", "sure": f"192.0.2.{i}/"}[each]
                         break
         found = rows(self.connection, "SELECT line - 1, key FROM bloom_list(?)",
                      ("# indicators\n" + "\n".join(rows_),))
