@@ -73,11 +73,15 @@ objects_of = $(patsubst ext/%.c,$(BUILD)/$(1)/%.o,$(2))
 $(eval $(call objects,loadable,-fPIC -fvisibility=hidden))
 OBJECTS = $(call objects_of,loadable,$(SOURCES))
 
-# make objects VARIANT=name VARIANT_FLAGS=flags: the objects of a build that a script needs.
+# make -s V=1 objects: makes the objects of the library and prints their names. With VARIANT=name
+# VARIANT_FLAGS=flags, those of a build that a script needs.
 ifdef VARIANT
 $(eval $(call objects,$(VARIANT),$(VARIANT_FLAGS)))
 objects: $(call objects_of,$(VARIANT),$(sort $(SOURCES) $(LIBRARY_SOURCES)))
+else
+objects: $(OBJECTS)
 endif
+	@printf '%s\n' $^
 
 $(LIBRARY): $(OBJECTS)
 	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $(OBJECTS) -lm

@@ -35,11 +35,14 @@ TESTED_SQLITE = $(BUILD)/sqlite3.o -ldl
 CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 $(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D)
-	$(CC) -O1 -fsanitize=address -g -w -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
+	$(CC) -O0 -fsanitize=address -g1 -w -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
 	    -DSQLITE_ENABLE_COLUMN_METADATA -c -o $@ $<
 else
 TESTED_SQLITE = -lsqlite3
 endif
+# The folders that know no SQLite are those of build, whatever SQLite is.
+of_any_sqlite = $(patsubst $(BUILD)/%,$(if $(SQLITE),build,$(BUILD))/%,$(call objects_of,$(1), \
+    $(LIBRARY_SOURCES)))
 # Programs find the library beside their folder, so that a copy of the tree tests that of the copy.
 ifeq ($(shell uname -s),Darwin)
 BESIDE = -Wl,-rpath,@loader_path/..
@@ -62,8 +65,8 @@ $(call objects,$(1),-fPIC $(TEST_FLAGS) $(2))
 $(BUILD)/$(1)/limits.o: tests/runner/limits.c ext/base/limits.h
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)$$(COMPILE) -fPIC $(TEST_FLAGS) $(2) -c -o $$@ $$<
-$(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(sort $(SOURCES) $(LIBRARY_SOURCES))) \
-    $(BUILD)/$(1)/limits.o
+$(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(filter-out $(LIBRARY_SOURCES),$(SOURCES))) \
+    $(call of_any_sqlite,$(1)) $(BUILD)/$(1)/limits.o
 	$$(call say,LINK,$$@)$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) $$(SHARED) $$(NAMED) -o $$@ $$^ -lm
 $(foreach folder,library faults tables threads,$(call test_programs,$(1),$(2),\
     %_test: tests/$(folder)/%_test.c $(wildcard tests/$(folder)/*.h)))
@@ -82,13 +85,16 @@ endef
 # The builds of tests. README.md says what runs on which.
 PLAIN = $(BUILD)/plain
 SANITIZED = $(BUILD)/sanitized
-$(eval $(call test_build,plain,))
-# With less optimisation and lines alone for debuggers, sanitizers are compiled in half of the time.
+# Less optimised, and with lines alone for debuggers, they are compiled in half of the time. And
+# each call keeps its place, so that the tests of faults tell one from another.
+$(eval $(call test_build,plain,-O1 -g1))
 $(eval $(call test_build,sanitized,-O1 -g1 $$(SANITIZE)))
 $(eval $(call test_build,coverage,-UBLOOM_ASSERTS --coverage -fprofile-update=atomic -O0))
 # Calls cost_test in each basic block of ext/.
 $(eval $(call test_build,counted,-UBLOOM_ASSERTS -fsanitize-coverage=trace-pc))
-UNIT_TESTS = $(patsubst tests/library/%.c,%,$(wildcard tests/library/*_test.c))
+# Programs that run as they are, without sanitizers and with them.
+TEST_PROGRAMS = $(patsubst tests/library/%.c,%,$(wildcard tests/library/*_test.c)) \
+    $(addsuffix _test,pins message callbacks host passes)
 
 # The world allocates and frees all the time: with a larger cache of malloc it takes a tenth less.
 WORLD = GLIBC_TUNABLES=glibc.malloc.tcache_count=60000:glibc.malloc.trim_threshold=1000000000 \
@@ -98,11 +104,13 @@ WORLD = GLIBC_TUNABLES=glibc.malloc.tcache_count=60000:glibc.malloc.trim_thresho
 UNDER_SANITIZERS = \
     ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:detect_odr_violation=0 \
     LD_PRELOAD=$$(ldd $(SANITIZED)/$(LIBRARY) | awk "/libasan/ {print \$$3}")
-# $(call limited_suites,LIMITS,NAME,BUILD,BEFORE): what runs with other limits.
+# $(call limited_suites,LIMITS,NAME,BUILD,BEFORE): what runs with other limits, in make test, too;
+# limited_tables: in make long alone.
 limited_suites = $(foreach program,fuse interface key_set list url, \
         '$(program)_test with $(2) limits=BLOOM_LIMITS=$(1) $(3)/tests/$(program)_test') \
     'scripts with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 \
-        $(PYTHON) tests/runner/sqllogictest.py --load $(3)/$(LIBRARY) tests/sql' \
+        $(PYTHON) tests/runner/sqllogictest.py --load $(3)/$(LIBRARY) tests/sql'
+limited_tables = \
     'filter tables with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 \
         EXTENSION=$(3)/$(LIBRARY) $(PYTHON) tests/tables/table_test.py' \
     'plans with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 SEED=5 \
@@ -117,14 +125,11 @@ limited_suites = $(foreach program,fuse interface key_set list url, \
 NEWEST_PYTHON = PYTHON=$(PYTHON) sh tests/runner/newest.sh
 NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
-    $(foreach program,$(UNIT_TESTS),'$(program)=$(SANITIZED)/tests/$(program)') \
-    'pins=$(SANITIZED)/tests/pins_test' \
-    'messages=$(SANITIZED)/tests/message_test' \
-    'callbacks=$(SANITIZED)/tests/callbacks_test' \
+    $(foreach program,$(TEST_PROGRAMS),'$(program)=$(PLAIN)/tests/$(program)') \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
     $(call limited_suites,smallest,small,$(PLAIN)) \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
-    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Parsers Page' \
+    'URLs by their page=$(PYTHON) tests/documentation/urls_test.py Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'filter tables under changesets=$(NEWEST_PYTHON) tests/tables/table_test.py Amid Changesets' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
@@ -135,7 +140,6 @@ TEST_SUITES = \
     'plain URLs=[all $(PLAIN)/$(LIBRARY)] BLOOM_LIMITS=url_plain=0 \
         $(PYTHON) tests/random/plain_test.py $(abspath $(PLAIN)/$(LIBRARY))' \
     'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
-    'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py Recipes Demo' \
@@ -147,43 +151,52 @@ TEST_SUITES = \
         $(WORLD)' \
     'world, other sorts=RARE=0 SORTS="counting aged salted" KINDS="memory memdb wal" \
         $(WORLD)' \
-    'world, other starts=RARE=1 SORTS="plain salted" STARTS="begun open read two twins" \
-        KINDS=memory $(WORLD)' \
     'world, renamed=RARE=0 SORTS=plain STARTS=renamed KINDS="memory wal deserialized" \
         $(WORLD)' \
     'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
         $(WORLD)' \
     'random world=SEED=500 ROUNDS=500 $(WORLD) random' \
-    'refusals by place=PLACES=1 $(SANITIZED)/tests/refusal_test' \
-    'memory failures by place=PLACES=1 $(SANITIZED)/tests/memory_test' \
-    'passes=$(PLAIN)/tests/passes_test' \
+    'faults by place=PLACES=1 $(PLAIN)/tests/faults_test' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py'
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
-# those at the top.
-SMALL_SANITIZED_SUITES = \
-    $(call limited_suites,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS))
-LONG_SUITES = \
+# those at the top. Under sanitizers the programs of make test run once more.
+SANITIZED_SUITES = \
+    $(foreach program,$(TEST_PROGRAMS), \
+        '$(program) under sanitizers=$(SANITIZED)/tests/$(program)') \
+    'faults by place under sanitizers=PLACES=1 $(SANITIZED)/tests/faults_test' \
+    $(call limited_suites,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS)) \
+    $(call limited_tables,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS))
+# These are for mutants, too. The first ones are in make long in a larger form.
+MUTANT_SUITES = $(call limited_tables,smallest,small,$(PLAIN)) \
+    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Parsers' \
+    $(LONGER_SUITES)
+LONGER_SUITES = \
+    'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
+    'world, other starts=RARE=1 SORTS="plain salted" STARTS="begun open read two twins" \
+        KINDS=memory $(WORLD)'
+LONG_SUITES = $(LONGER_SUITES) \
     'tables and values of real sizes=$(PYTHON) tests/tables/sizes_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \
     'scripts under sanitizers=[$(SANITIZED)/$(LIBRARY)] $(UNDER_SANITIZERS) \
         $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED)/$(LIBRARY) tests/sql' \
     $(call limited_suites,odd,odd,$(SANITIZED),$(UNDER_SANITIZERS)) \
-    $(SMALL_SANITIZED_SUITES) \
+    $(call limited_tables,odd,odd,$(SANITIZED),$(UNDER_SANITIZERS)) \
+    $(SANITIZED_SUITES) \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
-    'faults on the oldest SQLite=PLACES=1 SORTS=plain $(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'faults on the newest SQLite=PLACES=1 SORTS=plain $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'faults on the oldest SQLite=[$(SANITIZED)/$(LIBRARY)] PLACES=1 SORTS=plain \
+        $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'faults on the newest SQLite=[$(SANITIZED)/$(LIBRARY)] PLACES=1 SORTS=plain \
+        $(PYTHON) tests/hosts/releases_test.py Newest' \
     'lists and resolvers=$(PYTHON) tests/exchange/lists_test.py' \
     'lists and engines that block=$(PYTHON) tests/exchange/engines_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Scripts' \
     'the class Filter of Node.js=[all] if command -v node >/dev/null; \
         then node tests/packages/npm_filter.cjs; \
         else echo "skipped: node is not installed"; echo "0 passed, 0 failed, 1 skipped"; fi' \
-    'the program around it=$(SANITIZED)/tests/host_test' \
     'world under sanitizers=STATEMENTS=1 KINDS="journal memdb" $(SANITIZED)/tests/world' \
-    'passes under sanitizers=$(SANITIZED)/tests/passes_test' \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
@@ -210,14 +223,15 @@ LONG_SUITES = \
 EXHAUSTIVE_SUITES = \
     'world with faults in all sorts=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         $(WORLD)' \
-    'memory failures=$(SANITIZED)/tests/memory_test' \
-    'refusals=$(SANITIZED)/tests/refusal_test' \
+    'faults=$(SANITIZED)/tests/faults_test' \
     'world of three statements, all=STATEMENTS=3 $(WORLD)' \
     'world of four statements=STATEMENTS=4 RARE=0 $(WORLD)' \
     'world of five statements=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
         $(WORLD)' \
-    'costs on the oldest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'costs on the newest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'costs on the oldest SQLite=[$(BUILD)/counted/$(LIBRARY)] PROGRAMS=cost_test \
+        $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'costs on the newest SQLite=[$(BUILD)/counted/$(LIBRARY)] PROGRAMS=cost_test \
+        $(PYTHON) tests/hosts/releases_test.py Newest' \
     'sizing table=$(PYTHON) ext/filter/layouts/blocked_sizes.py | \
         cmp - ext/filter/layouts/blocked_sizes.h && echo 1 passed, 0 failed' \
     'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \
@@ -246,9 +260,9 @@ coverage:
 	@PYTHON=$(PYTHON) sh tests/coverage/run.sh
 
 # Changes one place of ext/ after the other and says which change no test sees: make mutants N=200
-# SEED=1 WORD=filter. Those that change a limit are also run under sanitizers with small limits.
+# SEED=1 WORD=filter. What runs under sanitizers with small limits, only those that change a limit.
 mutants:
-	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES) $(SMALL_SANITIZED_SUITES)
+	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES) $(MUTANT_SUITES) $(SANITIZED_SUITES)
 
 # Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than
 # the default.

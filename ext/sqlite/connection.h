@@ -33,7 +33,7 @@ struct bloom_connection {
     struct bloom_span *tables; /* objects of filter tables: see table/span.h */
     uint64_t table_bytes;      /* of their rows in memory */
     unsigned tables_opened;    /* objects, so far */
-    bool has_orphans;          /* there were rows whose rollback is reported to no object */
+    bool has_orphans;          /* a rollback of the transaction may change rows unreported */
     bool loaded;               /* everything is registered: see extension.c */
 };
 

@@ -14,7 +14,7 @@ enum {
 
 void bloom_chunks_close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
-    bloom_database_close_reader(chunks->database, &chunks->reader);
+    bloom_database_close_reader(&chunks->span.database, &chunks->reader);
 }
 
 void bloom_chunks_end_operation(struct bloom_chunks *chunks) {
@@ -22,12 +22,13 @@ void bloom_chunks_end_operation(struct bloom_chunks *chunks) {
     if (chunks->cursors > 0)
         return;
     bloom_chunks_close_reader(chunks);
-    bloom_span_rest(chunks->span);
+    bloom_span_rest(&chunks->span);
 }
 
 void bloom_chunks_close(struct bloom_chunks *chunks) {
     bloom_chunks_close_reader(chunks);
     sqlite3_free(chunks->buffer);
+    bloom_span_close(&chunks->span);
 }
 
 /* One way to read a row */
@@ -47,8 +48,8 @@ static enum access choose_access(struct bloom_chunks *chunks, uint32_t length) {
         return BY_STATEMENT;
     /* In SQLite 3.40 a host may put a memdb file in the place of the database while a cursor is
      * open, which ends the reader's own cursor. */
-    bloom_span_ask_file(chunks->span);
-    return chunks->span->is_memory_file ? BY_STATEMENT : BY_READER;
+    bloom_span_ask_file(&chunks->span);
+    return chunks->span.is_memory_file ? BY_STATEMENT : BY_READER;
 }
 
 /* What is wanted of a row, and what is found. */
@@ -84,7 +85,7 @@ static int copy_part(struct bloom_database *database, const struct reading *read
 /* While a handle moves, SQLite may roll back, and nobody else must close it then. */
 static int read_row(struct bloom_chunks *chunks, sqlite3_int64 id, enum access access,
                     struct reading *reading) {
-    struct bloom_database *database = chunks->database;
+    struct bloom_database *database = &chunks->span.database;
     sqlite3_blob **place = access == TO_CHANGE ? &chunks->writer : &chunks->reader;
     sqlite3_stmt *statement;
     int code;
@@ -114,71 +115,55 @@ static int read_row(struct bloom_chunks *chunks, sqlite3_int64 id, enum access a
 
 /* Row 0 */
 
-static int refuse_newer(struct bloom_chunks *chunks, const char *problem) {
-    return bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
-                               "a newer release of this extension made the table (row 0 of %s %s). "
-                               "Load that release",
-                               chunks->database->data_name, problem);
-}
-
-/* A row that equals the one before is intact, too. */
-static int judge_row_0(struct bloom_chunks *chunks, const uint8_t *row, int length) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    if (chunks->span->revision > 0 && length == BLOOM_CONFIGURATION_BYTES &&
-        memcmp(row, chunks->row_0, BLOOM_CONFIGURATION_BYTES) == 0)
-        return SQLITE_OK;
-    switch (bloom_configuration_judge(row, length, problem)) {
-    case BLOOM_ROW_0_INTACT:
-        return SQLITE_OK;
-    case BLOOM_ROW_0_NEWER:
-        return refuse_newer(chunks, problem);
-    default:
-        return bloom_database_damaged(chunks->database, "row 0 %s", problem);
-    }
-}
-
-static int read_row_0(struct bloom_chunks *chunks, enum access access, uint8_t *row) {
-    struct reading reading = {.row = row, .head = BLOOM_CONFIGURATION_BYTES};
-    const int code = read_row(chunks, 0, access, &reading);
-    return code == SQLITE_OK ? judge_row_0(chunks, row, is_blob(&reading) ? reading.length : 0)
-                             : code;
-}
-
 int bloom_chunks_configure(struct bloom_chunks *chunks,
-                           const uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
+                           const uint8_t row[BLOOM_CONFIGURATION_BYTES], int length) {
+    struct bloom_database *database = &chunks->span.database;
     struct bloom_configuration configuration;
     char problem[BLOOM_PROBLEM_SIZE];
-    bloom_span_end(chunks->span);
-    if (!bloom_configuration_read(&configuration, row, problem))
-        return refuse_newer(chunks, problem);
+    switch (bloom_configuration_read(&configuration, row, length, problem)) {
+    case BLOOM_ROW_0_READ:
+        break;
+    case BLOOM_ROW_0_NEWER:
+        return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
+                                   "a newer release of this extension made the table (row 0 of %s "
+                                   "%s). Load that release",
+                                   database->data_name, problem);
+    default:
+        return bloom_database_damaged(database, "row 0 %s", problem);
+    }
     const struct bloom_growth *growth = &configuration.growth;
     uint8_t *buffer = sqlite3_realloc64(
         chunks->buffer, BLOOM_CHUNK_HEAD_BYTES +
                             growth->chunk_blocks * (sqlite3_uint64)growth->layout->blocks->bytes);
     if (buffer == NULL)
         return SQLITE_NOMEM;
+    bloom_span_end(&chunks->span);
     chunks->buffer = buffer;
     memcpy(chunks->row_0, row, BLOOM_CONFIGURATION_BYTES);
     chunks->configuration = configuration;
     memset(chunks->layers, 0, sizeof chunks->layers);
-    chunks->span->revision++;
+    chunks->span.revision++;
     return SQLITE_OK;
 }
 
 /* For a change row 0 is read by the writer, which then moves on to the chunk. */
 int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes) {
-    struct bloom_span *span = chunks->span;
-    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
+    struct bloom_span *span = &chunks->span;
     int code = bloom_span_begin_operation(span);
     if (code != SQLITE_OK || span->knows_row_0)
         return code;
+    uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
+    struct reading reading = {.row = row, .head = sizeof row};
     if (!changes && span->is_usable) /* it may be of a table that has another name now */
         bloom_chunks_close_reader(chunks);
-    const enum access access =
-        changes ? TO_CHANGE : choose_access(chunks, BLOOM_CONFIGURATION_BYTES);
-    code = read_row_0(chunks, access, row);
-    if (code == SQLITE_OK && (span->revision == 0 || !bloom_configuration_same(row, chunks->row_0)))
-        code = bloom_chunks_configure(chunks, row);
+    code = read_row(chunks, 0, changes ? TO_CHANGE : choose_access(chunks, sizeof row), &reading);
+    if (code != SQLITE_OK)
+        return code;
+    if (!is_blob(&reading))
+        reading.length = 0;
+    if (span->revision == 0 || reading.length != sizeof row ||
+        !bloom_configuration_same(row, chunks->row_0))
+        code = bloom_chunks_configure(chunks, row, reading.length);
     if (code != SQLITE_OK)
         return code;
     memcpy(chunks->row_0, row, sizeof row);
@@ -190,14 +175,18 @@ int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes) {
 /* By a handle, because an authorizer may deny a statement, and 'clear' would be half done. */
 int bloom_chunks_write_rotation(struct bloom_chunks *chunks,
                                 const struct bloom_rotation *rotation) {
+    struct bloom_database *database = &chunks->span.database;
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
-    int code = read_row_0(chunks, TO_CHANGE, row);
+    int code = bloom_database_open_row(database, 0, true, &chunks->writer);
+    if (code == SQLITE_OK && chunks->writer == NULL)
+        code = bloom_database_damaged(database, "row 0 %s", "is gone");
     if (code != SQLITE_OK)
         return code;
-    chunks->span->knows_row_0 = false;
+    chunks->span.knows_row_0 = false;
+    memcpy(row, chunks->row_0, sizeof row);
     bloom_rotation_store(rotation, row);
     code = sqlite3_blob_write(chunks->writer, row, sizeof row, 0);
-    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(chunks->database, code);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
 /* Places */
@@ -280,10 +269,10 @@ static int check_head(struct bloom_chunks *chunks, const struct bloom_place *pla
     const uint32_t mark = bloom_load32(row + MARK_AT);
     if (mark != MARK_OPEN && (mark != MARK_CLOSED || !may_close))
         return bloom_database_damaged(
-            chunks->database, "the mark of chunk %lld is %08x, but can only be %s",
+            &chunks->span.database, "the mark of chunk %lld is %08x, but can only be %s",
             id_of(chunks, place), mark, may_close ? "55555555 or aaaaaaaa" : "55555555");
     if (head.generation > place->generation)
-        return bloom_database_damaged(chunks->database,
+        return bloom_database_damaged(&chunks->span.database,
                                       "chunk %lld is of generation %u, which has not begun",
                                       id_of(chunks, place), head.generation);
     return SQLITE_OK;
@@ -295,7 +284,7 @@ static bool is_stale(const struct bloom_head *head, const struct bloom_place *pl
 }
 
 static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *place, int found) {
-    return bloom_database_damaged(chunks->database,
+    return bloom_database_damaged(&chunks->span.database,
                                   "chunk %lld is not a BLOB of %u bytes (it has %d bytes)",
                                   id_of(chunks, place), row_bytes(place), found);
 }
@@ -307,7 +296,7 @@ static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *p
 static int read_chunk(struct bloom_chunks *chunks, const struct bloom_place *place,
                       enum bloom_known known, enum access access, uint8_t **row,
                       struct bloom_row **kept) {
-    struct bloom_span *span = chunks->span;
+    struct bloom_span *span = &chunks->span;
     const sqlite3_int64 id = id_of(chunks, place);
     const bool is_used_again =
         known == BLOOM_SEEN ||
@@ -342,9 +331,8 @@ static int read_chunk(struct bloom_chunks *chunks, const struct bloom_place *pla
 static enum bloom_known find_row(const struct bloom_chunks *chunks, const struct bloom_place *place,
                                  struct bloom_row **kept) {
     *kept = NULL;
-    return chunks->span->is_usable
-               ? bloom_rows_find(&chunks->span->rows, id_of(chunks, place), kept)
-               : BLOOM_UNKNOWN;
+    return chunks->span.is_usable ? bloom_rows_find(&chunks->span.rows, id_of(chunks, place), kept)
+                                  : BLOOM_UNKNOWN;
 }
 
 /* Reading */
@@ -379,11 +367,11 @@ static int open_row(struct bloom_chunks *chunks, struct bloom_change *change) {
     const struct bloom_place *place = &change->place;
     enum bloom_known known = find_row(chunks, place, &change->kept);
     int code = SQLITE_OK;
-    change->may_draft = bloom_span_may_draft(chunks->span);
+    change->may_draft = bloom_span_may_draft(&chunks->span);
     if (known == BLOOM_KEPT && change->kept->is_draft && !change->may_draft) {
         /* Another statement that writes has begun since. All drafts are written, so that a part of
          * them is never written later than this row. */
-        code = bloom_span_write(chunks->span);
+        code = bloom_span_write(&chunks->span);
         known = find_row(chunks, place, &change->kept);
     }
     if (code != SQLITE_OK || known == BLOOM_ABSENT)
@@ -391,8 +379,8 @@ static int open_row(struct bloom_chunks *chunks, struct bloom_change *change) {
     if (known != BLOOM_KEPT)
         return read_chunk(chunks, place, known, TO_CHANGE, &change->row, &change->kept);
     if (!change->may_draft)
-        code =
-            bloom_database_open_row(chunks->database, id_of(chunks, place), true, &chunks->writer);
+        code = bloom_database_open_row(&chunks->span.database, id_of(chunks, place), true,
+                                       &chunks->writer);
     if (change->may_draft || chunks->writer != NULL)
         change->row = change->kept->bytes;
     return code;
@@ -418,7 +406,7 @@ int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *pla
 }
 
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) {
-    struct bloom_span *span = chunks->span;
+    struct bloom_span *span = &chunks->span;
     const struct bloom_place *place = &change->place;
     const sqlite3_int64 id = id_of(chunks, place);
     int code = SQLITE_OK;
@@ -429,9 +417,9 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) 
         code =
             sqlite3_blob_write(chunks->writer, change->row, (int)(place->offset + place->bytes), 0);
         if (code != SQLITE_OK)
-            code = bloom_database_fail_sqlite(chunks->database, code);
+            code = bloom_database_fail_sqlite(&chunks->span.database, code);
     } else {
-        code = bloom_database_write_row(chunks->database, id, change->row, row_bytes(place));
+        code = bloom_database_write_row(&chunks->span.database, id, change->row, row_bytes(place));
     }
     /* A row that is new, or that could not be written, is not the one in memory. */
     if (span->is_usable && (code != SQLITE_OK || change->is_new))
@@ -461,7 +449,7 @@ static int find_chunk(struct bloom_chunks *chunks, sqlite3_int64 id, struct bloo
             return SQLITE_OK;
         }
     }
-    return bloom_database_damaged(chunks->database, "row %lld is of no chunk", id);
+    return bloom_database_damaged(&chunks->span.database, "row %lld is of no chunk", id);
 }
 
 /* Visits the chunk that a statement is at. */
@@ -493,7 +481,7 @@ static int visit_rows(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_
                       bloom_chunk_visit *visit, void *argument) {
     sqlite3_stmt *statement;
     bool row;
-    int code = bloom_database_begin_statement(chunks->database, BLOOM_EACH_ROW, first, last,
+    int code = bloom_database_begin_statement(&chunks->span.database, BLOOM_EACH_ROW, first, last,
                                               &statement, &row);
     if (code != SQLITE_OK)
         return code;
@@ -501,12 +489,12 @@ static int visit_rows(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_
          row = sqlite3_step(statement) == SQLITE_ROW) {
         const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
         if (id < next)
-            code = bloom_database_damaged(chunks->database, "row %lld is out of order", id);
+            code = bloom_database_damaged(&chunks->span.database, "row %lld is out of order", id);
         else if (id != 0)
             code = visit_row(chunks, statement, visit, argument);
         next = id < INT64_MAX ? id + 1 : id;
     }
-    return bloom_database_end_statement(chunks->database, BLOOM_EACH_ROW, code);
+    return bloom_database_end_statement(&chunks->span.database, BLOOM_EACH_ROW, code);
 }
 
 int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument) {

@@ -31,10 +31,9 @@ struct bloom_head {
 };
 enum { BLOOM_CHUNK_HEAD_BYTES = 16, BLOOM_COUNT_MAXIMUM = INT32_MAX };
 
-/* The chunks of one object of a table. Begins as its span, the database of that, and zeros. */
+/* The chunks of one object of a table. Begins as its span and zeros. */
 struct bloom_chunks {
-    struct bloom_span *span;
-    struct bloom_database *database;
+    struct bloom_span span;                          /* first */
     uint8_t row_0[BLOOM_CONFIGURATION_BYTES];        /* as it was read last */
     struct bloom_configuration configuration;        /* what row 0 says */
     struct bloom_rotation rotation;                  /* what it says in this operation */
@@ -50,16 +49,19 @@ static inline const struct bloom_growth *bloom_chunks_growth(const struct bloom_
     return &chunks->configuration.growth;
 }
 
+/* Frees what it has, and gives the span back. */
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
-/* Call when row 0 is new to this object: at CREATE, at the first use, or when the table is another
- * one now. Reads the configuration from it, ends the span, and the revision rises. */
+/* Call when row 0, of `length` bytes, is new to this object: at CREATE, at the first use, or when
+ * the table is another one now. Reads the configuration from it, ends the span, and the revision
+ * rises. */
 int bloom_chunks_configure(struct bloom_chunks *chunks,
-                           const uint8_t row[BLOOM_CONFIGURATION_BYTES]);
+                           const uint8_t row[BLOOM_CONFIGURATION_BYTES], int length);
 
 /* Call first in each operation. Decides whether memory is usable, and reads row 0 unless it is
  * known. If that is of another table than before, the revision rises. With `changes`, a change of a
- * chunk probably follows, so the writer reads row 0. */
+ * chunk probably follows, so the writer reads row 0. After an error, too,
+ * bloom_chunks_end_operation must follow. */
 int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes);
 
 /* Call last in each operation, after an error, too. Closes the writer and, unless a cursor is open,

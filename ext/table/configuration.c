@@ -64,15 +64,17 @@ static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PR
                      "fpr is %s. Write a number between 0 and 1, for example 0.01 for 1 %%", value);
 }
 
+const char *const bloom_growth_words[] = {
+    [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
+
 static int read_growth(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    static const char *const MODES[] = {
-        [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
     struct reader *to = target;
-    for (unsigned i = 0; i < sizeof MODES / sizeof *MODES; i++)
-        if (bloom_text_is(value, MODES[i])) {
-            to->growth.mode = (enum bloom_growth_mode)i;
-            return SQLITE_OK;
-        }
+    enum bloom_growth_mode mode = BLOOM_GROWTH_ON;
+    while (mode <= BLOOM_GROWTH_ERROR && !bloom_text_is(value, bloom_growth_words[mode]))
+        mode++;
+    to->growth.mode = mode;
+    if (mode <= BLOOM_GROWTH_ERROR)
+        return SQLITE_OK;
     return bloom_option_wrong(problem, "growth is %s. Write on, off or error", value);
 }
 
@@ -191,28 +193,9 @@ static bool in_range(const struct bloom_growth *growth) {
            growth->rate > 0 && growth->rate < 1;
 }
 
-/* The version comes before the length, because row 0 may be longer in a later version. */
-enum bloom_row_0_verdict bloom_configuration_judge(const uint8_t *row, int length,
-                                                   char problem[BLOOM_PROBLEM_SIZE]) {
-    const bool begins = length >= ROW_VERSION_AT && memcmp(row, ROW_MAGIC, ROW_VERSION_AT) == 0;
-    if (begins && length > ROW_VERSION_AT && row[ROW_VERSION_AT] != ROW_MAGIC[ROW_VERSION_AT]) {
-        bloom_fail(problem, "has version %u", row[ROW_VERSION_AT]);
-        return row[ROW_VERSION_AT] > 0 ? BLOOM_ROW_0_NEWER : BLOOM_ROW_0_DAMAGED;
-    }
-    if (!begins && length >= ROW_VERSION_AT)
-        bloom_fail(problem, "does not begin with 89424c54");
-    else if (length != BLOOM_CONFIGURATION_BYTES)
-        bloom_fail(problem, "is not a BLOB of %d bytes", BLOOM_CONFIGURATION_BYTES);
-    else if (bloom_load64(row + ROW_CHECKSUM_AT) != row_checksum(row))
-        bloom_fail(problem, "has a wrong checksum");
-    else
-        return BLOOM_ROW_0_INTACT;
-    return BLOOM_ROW_0_DAMAGED;
-}
-
-bool bloom_configuration_read(struct bloom_configuration *configuration,
-                              const uint8_t row[BLOOM_CONFIGURATION_BYTES],
-                              char problem[BLOOM_PROBLEM_SIZE]) {
+/* Interprets a row 0 that is intact. */
+static bool read_row_0(struct bloom_configuration *configuration, const uint8_t *row,
+                       char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_growth *growth = &configuration->growth;
     char text[BLOOM_PROBLEM_SIZE];
     uint8_t again[BLOOM_CONFIGURATION_BYTES];
@@ -236,6 +219,26 @@ bool bloom_configuration_read(struct bloom_configuration *configuration,
     bloom_configuration_write(configuration, again); /* with zeros for what was not read */
     return bloom_configuration_same(row, again) ||
            bloom_fail(problem, "has numbers where this release knows only zeros");
+}
+
+/* The version comes before the length, because row 0 may be longer in a later version. */
+enum bloom_row_0 bloom_configuration_read(struct bloom_configuration *configuration,
+                                          const uint8_t row[BLOOM_CONFIGURATION_BYTES], int length,
+                                          char problem[BLOOM_PROBLEM_SIZE]) {
+    const bool begins = length >= ROW_VERSION_AT && memcmp(row, ROW_MAGIC, ROW_VERSION_AT) == 0;
+    if (begins && length > ROW_VERSION_AT && row[ROW_VERSION_AT] != ROW_MAGIC[ROW_VERSION_AT]) {
+        bloom_fail(problem, "has version %u", row[ROW_VERSION_AT]);
+        return row[ROW_VERSION_AT] > 0 ? BLOOM_ROW_0_NEWER : BLOOM_ROW_0_DAMAGED;
+    }
+    if (!begins && length >= ROW_VERSION_AT)
+        bloom_fail(problem, "does not begin with 89424c54");
+    else if (length != BLOOM_CONFIGURATION_BYTES)
+        bloom_fail(problem, "is not a BLOB of %d bytes", BLOOM_CONFIGURATION_BYTES);
+    else if (bloom_load64(row + ROW_CHECKSUM_AT) != row_checksum(row))
+        bloom_fail(problem, "has a wrong checksum");
+    else
+        return read_row_0(configuration, row, problem) ? BLOOM_ROW_0_READ : BLOOM_ROW_0_NEWER;
+    return BLOOM_ROW_0_DAMAGED;
 }
 
 bool bloom_configuration_same(const uint8_t row[BLOOM_CONFIGURATION_BYTES],

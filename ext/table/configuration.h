@@ -34,24 +34,24 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
  * arguments may be wrong, or those of a newer release. */
 enum bloom_key_type bloom_configuration_key_type(int count, const char *const *arguments);
 
+/* The words of CREATE and `info` for enum bloom_growth_mode. */
+extern const char *const bloom_growth_words[];
+
 enum { BLOOM_CONFIGURATION_BYTES = 72 };
 
 /* Writes row 0 of a new table. */
 void bloom_configuration_write(const struct bloom_configuration *configuration,
                                uint8_t row[BLOOM_CONFIGURATION_BYTES]);
 
-enum bloom_row_0_verdict { BLOOM_ROW_0_INTACT, BLOOM_ROW_0_DAMAGED, BLOOM_ROW_0_NEWER };
+enum bloom_row_0 { BLOOM_ROW_0_READ, BLOOM_ROW_0_DAMAGED, BLOOM_ROW_0_NEWER };
 
-/* Judges a row 0 of `length` bytes, of which nothing is known. Only the first
- * BLOOM_CONFIGURATION_BYTES are looked at. Unless it is intact, problem completes "row 0 ...". */
-enum bloom_row_0_verdict bloom_configuration_judge(const uint8_t *row, int length,
-                                                   char problem[BLOOM_PROBLEM_SIZE]);
-
-/* Reads a row 0 that is intact. Returns false if it has a number that FORMAT-tables.md does not
- * know, which only a newer release can have written; problem then completes "row 0 ...". */
-bool bloom_configuration_read(struct bloom_configuration *configuration,
-                              const uint8_t row[BLOOM_CONFIGURATION_BYTES],
-                              char problem[BLOOM_PROBLEM_SIZE]);
+/* Reads a row 0 of `length` bytes, of which nothing is known. Only the first
+ * BLOOM_CONFIGURATION_BYTES are looked at. If it is intact and has a number that FORMAT-tables.md
+ * does not know, only a newer release can have written it. Unless it is read, problem completes
+ * "row 0 ...". */
+enum bloom_row_0 bloom_configuration_read(struct bloom_configuration *configuration,
+                                          const uint8_t row[BLOOM_CONFIGURATION_BYTES], int length,
+                                          char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Returns true if both may be row 0 of one table, because row is what rotations make of the known
  * one. Without generations nothing may differ. */

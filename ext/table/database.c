@@ -27,8 +27,8 @@ int bloom_database_fail(struct bloom_database *database, int code, const char *f
     va_start(list, format);
     char *message = bloom_message(database->connection, database->name, format, list);
     va_end(list);
-    sqlite3_free(database->message);
-    database->message = message;
+    sqlite3_free(database->base.zErrMsg);
+    database->base.zErrMsg = message;
     return message == NULL ? SQLITE_NOMEM : code;
 }
 
@@ -39,8 +39,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
 }
 
 char *bloom_database_message(struct bloom_database *database) {
-    char *message = database->message;
-    database->message = NULL;
+    char *message = database->base.zErrMsg;
+    database->base.zErrMsg = NULL;
     return message;
 }
 
@@ -48,7 +48,8 @@ char *bloom_database_message(struct bloom_database *database) {
 
 bool bloom_database_open(struct bloom_database *database, struct bloom_connection *owner,
                          const char *schema, const char *name) {
-    *database = (struct bloom_database){.connection = owner->database, .owner = owner};
+    database->connection = owner->database;
+    database->owner = owner;
     database->schema = sqlite3_mprintf("%s", schema);
     database->file_schema = sqlite3_stricmp(schema, "main") == 0 ? NULL : database->schema;
     database->name = sqlite3_mprintf("%s", name);
@@ -76,7 +77,7 @@ static void finalize_statements(struct bloom_database *database) {
 
 void bloom_database_close(struct bloom_database *database) {
     finalize_statements(database);
-    sqlite3_free(database->message);
+    sqlite3_free(database->base.zErrMsg);
     sqlite3_free(database->schema);
     sqlite3_free(database->name);
     sqlite3_free(database->data_name);

@@ -13,8 +13,7 @@
  *      it for a key that was ignored.
  *   4. A statement begins only on a table, and not on a view.
  *
- * Every int below is an SQLite result code. On any error but SQLITE_NOMEM the message is kept for
- * bloom_database_message.
+ * Every int below is an SQLite result code. Any error but SQLITE_NOMEM leaves a message in zErrMsg.
  */
 #ifndef BLOOM_TABLE_DATABASE_H
 #define BLOOM_TABLE_DATABASE_H
@@ -38,14 +37,15 @@ enum bloom_statement {
 /* The bytes of the longest row: what the largest page has room for. */
 enum { BLOOM_CHUNK_BYTES_MAXIMUM = 65536 };
 
+/* Begins an object of a table, whose memory begins with it. */
 struct bloom_database {
+    sqlite3_vtab base; /* all that SQLite sees; it takes messages from zErrMsg */
     sqlite3 *connection;
     char *schema;
     const char *file_schema; /* for sqlite3_file_control, which finds main sooner by NULL */
     char *name;
     char *data_name; /* of the shadow table, NAME_data */
     struct bloom_connection *owner;
-    char *message; /* of the last error, from sqlite3_malloc; NULL: none */
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: not prepared yet */
     bool is_checked;  /* the shadow table exists and is not a view, since the operation began */
     unsigned running; /* statements */
@@ -75,8 +75,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code);
                         "%s is damaged: " format BLOOM_RESTORE_DATABASE, (database)->data_name,    \
                         __VA_ARGS__, (database)->name)
 
-/* Returns the message that was kept last, or NULL. It is from sqlite3_malloc, and now the caller's.
- */
+/* Takes the message away: from sqlite3_malloc, and now the caller's, or NULL. A method that
+ * succeeds must leave none, because SQLite would show it with a later error. */
 char *bloom_database_message(struct bloom_database *database);
 
 /* Begins an operation. Returns SQLITE_LOCKED while a statement of this object runs. Every method

@@ -43,7 +43,7 @@ int bloom_keys_check(struct bloom_chunks *chunks, const uint64_t *words, unsigne
 
 /* Keeps the message for a key that growth=error refuses. */
 static int refuse_key(struct bloom_chunks *chunks) {
-    return bloom_database_fail(chunks->database, SQLITE_ERROR,
+    return bloom_database_fail(&chunks->span.database, SQLITE_ERROR,
                                "the table is full: it was made for %llu keys, and growth=error "
                                "refuses more. Make one with a larger capacity",
                                (sqlite3_uint64)bloom_chunks_growth(chunks)->capacity);

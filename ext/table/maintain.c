@@ -12,12 +12,12 @@
 /* Only the first statement may not be permitted, so nothing is half done. */
 int bloom_maintain_clear(struct bloom_chunks *chunks) {
     const struct bloom_rotation rotation = {.newest = 0};
-    int code = bloom_span_write(chunks->span); /* which a trigger could write later otherwise */
+    int code = bloom_span_write(&chunks->span); /* which a trigger could write later otherwise */
     if (code == SQLITE_OK)
-        code = bloom_database_delete_rows(chunks->database);
+        code = bloom_database_delete_rows(&chunks->span.database);
     if (code != SQLITE_OK)
         return code;
-    bloom_span_end(chunks->span);
+    bloom_span_end(&chunks->span);
     return bloom_chunks_growth(chunks)->generations > 1
                ? bloom_chunks_write_rotation(chunks, &rotation)
                : code;
@@ -27,18 +27,18 @@ int bloom_maintain_clear(struct bloom_chunks *chunks) {
  * later overwrite the chunk that has its slot then. */
 static int rotate(struct bloom_chunks *chunks, uint32_t times, struct bloom_rotation rotation) {
     if (rotation.newest > UINT32_MAX - times)
-        return bloom_database_fail(chunks->database, SQLITE_ERROR,
+        return bloom_database_fail(&chunks->span.database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
                                    "numbers. The command clear begins again");
     rotation.newest += times;
-    int code = bloom_span_write(chunks->span);
+    int code = bloom_span_write(&chunks->span);
     return code == SQLITE_OK ? bloom_chunks_write_rotation(chunks, &rotation) : code;
 }
 
 static int require_generations(struct bloom_chunks *chunks) {
     return bloom_chunks_growth(chunks)->generations > 1
                ? SQLITE_OK
-               : bloom_database_fail(chunks->database, SQLITE_ERROR,
+               : bloom_database_fail(&chunks->span.database, SQLITE_ERROR,
                                      "the table has no generations to rotate. Make one with "
                                      "generations=G, from 2 to 64");
 }
@@ -46,7 +46,7 @@ static int require_generations(struct bloom_chunks *chunks) {
 int bloom_maintain_rotate(struct bloom_chunks *chunks) {
     int code = require_generations(chunks);
     if (code == SQLITE_OK && chunks->rotation.has_period)
-        code = bloom_database_fail(chunks->database, SQLITE_ERROR,
+        code = bloom_database_fail(&chunks->span.database, SQLITE_ERROR,
                                    "the table rotates by the command period, whose number was "
                                    "%lld last. Give that command the present number",
                                    chunks->rotation.period);
@@ -60,7 +60,7 @@ int bloom_maintain_period(struct bloom_chunks *chunks, sqlite3_int64 period) {
     const int code = require_generations(chunks);
     if (code == SQLITE_OK && rotation.has_period && period < rotation.period &&
         0 - passed > generations)
-        return bloom_database_fail(chunks->database, SQLITE_ERROR,
+        return bloom_database_fail(&chunks->span.database, SQLITE_ERROR,
                                    "the period %lld is more than %llu below the newest, %lld. Take "
                                    "all numbers from one clock. If the newest one is wrong, begin "
                                    "again with the command clear",
@@ -87,7 +87,7 @@ static int collect_chunk(void *argument, const struct bloom_place *place,
                          const struct bloom_head *head, const uint8_t *blocks) {
     struct collection *collection = argument;
     if (place->index > 0 || (collection->any && head->generation != collection->generation))
-        return bloom_database_fail(collection->chunks->database, SQLITE_ERROR, "%s",
+        return bloom_database_fail(&collection->chunks->span.database, SQLITE_ERROR, "%s",
                                    collection->refusal);
     collection->any = true;
     collection->generation = head->generation;
@@ -101,13 +101,14 @@ static int collect_chunk(void *argument, const struct bloom_place *place,
  * sqlite3_malloc64 and the caller's. */
 static int collect(struct bloom_chunks *chunks, bool newest_only, const char *refusal,
                    struct bloom_shape *shape, uint8_t **bytes) {
-    const int length_limit = sqlite3_limit(chunks->database->connection, SQLITE_LIMIT_LENGTH, -1);
+    const int length_limit =
+        sqlite3_limit(chunks->span.database.connection, SQLITE_LIMIT_LENGTH, -1);
     struct collection collection = {.chunks = chunks, .refusal = refusal};
     int code = SQLITE_OK;
     *shape = bloom_chunks_layer(chunks, 0)->shape;
     if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
         code = bloom_database_fail(
-            chunks->database, SQLITE_TOOBIG,
+            &chunks->span.database, SQLITE_TOOBIG,
             "the filter needs %llu bytes, but values of this connection are limited to %d bytes. "
             "Query the table itself",
             (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
@@ -201,8 +202,6 @@ static int count_chunk(void *argument, const struct bloom_place *place,
 
 static void append_table(sqlite3_str *json, const struct bloom_growth *growth,
                          const struct total *all, const struct total *newest) {
-    static const char *const MODES[] = {
-        [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
     char used[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
     sqlite3_str_appendf(json, "{\"format\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
                         growth->layout->name);
@@ -210,8 +209,8 @@ static void append_table(sqlite3_str *json, const struct bloom_growth *growth,
     sqlite3_str_appendf(json,
                         ",\"capacity\":%llu,\"fpr\":%!.15g,\"growth\":\"%s\",\"chunks\":%llu,"
                         "\"used\":%s,\"count\":",
-                        (sqlite3_uint64)growth->capacity, growth->rate, MODES[growth->mode],
-                        (sqlite3_uint64)all->chunks,
+                        (sqlite3_uint64)growth->capacity, growth->rate,
+                        bloom_growth_words[growth->mode], (sqlite3_uint64)all->chunks,
                         bloom_sql_estimate(used, (double)newest->keys / (double)growth->capacity));
     sqlite3_str_appendf(json, isfinite(all->count) ? "%lld" : "null",
                         isfinite(all->count) ? (sqlite3_int64)floor(all->count + 0.5) : 0);
@@ -305,7 +304,7 @@ static int merge_blocks(struct bloom_chunks *chunks, uint8_t *payload, const uin
     if (after.ones > before.ones && after.rate > shape->rate &&
         after.ones > bloom_growth_merge_limit(bloom_chunks_growth(chunks), layer))
         code = bloom_database_fail(
-            chunks->database, SQLITE_ERROR,
+            &chunks->span.database, SQLITE_ERROR,
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
             "made for %!.3g. Merge into a table with a larger capacity, or with growth=off%s",
             after.rate, shape->rate,
@@ -332,7 +331,7 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
     uint8_t *bytes;
     char problem[BLOOM_PROBLEM_SIZE];
     if (!bloom_shape_same(&bloom_chunks_layer(chunks, 0)->shape, &filter->shape, problem))
-        return bloom_database_fail(chunks->database, SQLITE_ERROR,
+        return bloom_database_fail(&chunks->span.database, SQLITE_ERROR,
                                    "the filter differs from the table's first layer (table and "
                                    "filter: %s). Add its keys with INSERT ... SELECT",
                                    problem);
@@ -343,7 +342,7 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
     if (code != SQLITE_OK)
         return code;
     /* After this, no chunk can be refused: all were read and judged, and new rows are permitted. */
-    code = bloom_database_prepare_writing(chunks->database);
+    code = bloom_database_prepare_writing(&chunks->span.database);
     if (code == SQLITE_OK)
         code =
             merge_blocks(chunks, bytes + bloom_header_bytes(&shape), bloom_stored_payload(filter));
@@ -373,7 +372,7 @@ static int check_path(struct bloom_chunks *chunks, const struct bloom_place *chu
             return code;
         block = bloom_layer_chunk_start(before, parent.chunk + 1);
     }
-    return bloom_database_damaged(chunks->database,
+    return bloom_database_damaged(&chunks->span.database,
                                   "layer %u has a chunk, but none of layer %u that leads to it is "
                                   "closed",
                                   chunk->index, chunk->index - 1);
@@ -386,7 +385,7 @@ static int check_chunk(void *argument, const struct bloom_place *place,
     if (head->ones != estimate.ones || head->keys > BLOOM_COUNT_MAXIMUM ||
         !bloom_keys_are_possible(&place->layer->shape, head->keys, estimate.ones))
         return bloom_database_damaged(
-            chunks->database,
+            &chunks->span.database,
             "chunk %llu of layer %u counts %u bits and %u keys, but %llu bits are set",
             (sqlite3_uint64)place->chunk, place->index, head->ones, head->keys,
             (sqlite3_uint64)estimate.ones);

@@ -35,10 +35,8 @@ enum table_column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
 enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_COUNT, PLAN_ARGUMENTS, PLAN_MATCH };
 
 struct table {
-    sqlite3_vtab base; /* first: SQLite sees only this */
-    struct bloom_span *span;
-    struct bloom_chunks chunks;
-    bool expects_change; /* see bloom_keys_add */
+    struct bloom_chunks chunks; /* first: they begin with what SQLite sees */
+    bool expects_change;        /* see bloom_keys_add */
     /* The last cursor closed: most statements open just one, a thousand times over. */
     struct cursor *spare;
 };
@@ -47,26 +45,16 @@ static struct table *table_of(sqlite3_vtab *base) {
     return (struct table *)base;
 }
 
-static struct bloom_database *database_of(struct table *table) {
-    return &table->span->database;
+static struct bloom_span *span_of(sqlite3_vtab *base) {
+    return (struct bloom_span *)base;
 }
 
-/* Hands the message for a failed call on to SQLite. A call that succeeds may have met an error, of
- * which nobody must hear. */
-static int report(struct table *table, int code) {
-    char *message = bloom_database_message(database_of(table));
-    if (code == SQLITE_OK) {
-        sqlite3_free(message);
-    } else if (message != NULL) {
-        sqlite3_free(table->base.zErrMsg);
-        table->base.zErrMsg = message;
-    }
-    return code;
+static struct bloom_database *database_of(struct table *table) {
+    return &table->chunks.span.database;
 }
 
 /* Fails with "TABLE: " and the formatted message (as sqlite3_mprintf). */
-#define table_error(table, ...)                                                                    \
-    report(table, bloom_database_fail(database_of(table), SQLITE_ERROR, __VA_ARGS__))
+#define table_error(table, ...) bloom_database_fail(database_of(table), SQLITE_ERROR, __VA_ARGS__)
 
 /* The rowid of the row that a question by a key rule returns. It stands for the table and not for
  * one key, so a DELETE knows it from the row of a key. Only a forged key has this hash. */
@@ -95,11 +83,8 @@ static void cursor_free(struct cursor *cursor) {
     "a filter table cannot be called '%s', because one of its columns is. Choose another name"
 
 static bool is_column(const char *name) {
-    static const char *const COLUMNS[] = {"key", "info", "filter"};
-    for (size_t i = 0; i < sizeof COLUMNS / sizeof *COLUMNS; i++)
-        if (sqlite3_stricmp(name, COLUMNS[i]) == 0)
-            return true;
-    return false;
+    return sqlite3_stricmp(name, "key") == 0 || sqlite3_stricmp(name, "info") == 0 ||
+           sqlite3_stricmp(name, "filter") == 0;
 }
 
 static int declare(sqlite3 *connection, const char *name, enum bloom_key_type key_type,
@@ -128,24 +113,17 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
 static int create_shadow_table(struct table *table,
                                const struct bloom_configuration *configuration) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
-    int code = bloom_database_begin_operation(database_of(table));
-    if (code == SQLITE_OK)
-        code = bloom_database_create_table(database_of(table));
+    int code = bloom_database_create_table(database_of(table));
     bloom_configuration_write(configuration, row);
     if (code == SQLITE_OK)
         code = bloom_database_write_row(database_of(table), 0, row, sizeof row);
-    if (code == SQLITE_OK)
-        code = bloom_chunks_configure(&table->chunks, row);
-    return code;
+    return code == SQLITE_OK ? bloom_chunks_configure(&table->chunks, row, sizeof row) : code;
 }
 
-static void free_table(struct table *table) {
-    struct bloom_span *span = table->span;
-    bloom_chunks_close(&table->chunks);
-    cursor_free(table->spare);
-    sqlite3_free(table->base.zErrMsg); /* none is taken from a failed xDestroy */
-    sqlite3_free(table);
-    bloom_span_close(span); /* after it, SQLite must not be called */
+static int table_disconnect(sqlite3_vtab *base) {
+    cursor_free(table_of(base)->spare);
+    bloom_chunks_close(&table_of(base)->chunks); /* after it, SQLite must not be called */
+    return SQLITE_OK;
 }
 
 /* Connecting reads nothing, because it happens while a statement is prepared, before SQLite holds a
@@ -159,33 +137,26 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     int code = SQLITE_OK;
     const enum bloom_key_type key_type =
         bloom_configuration_key_type(count - OPTIONS, arguments + OPTIONS);
-    struct bloom_span *span = bloom_span_open(data, arguments[1], arguments[2]);
-    if (span == NULL)
+    struct table *table = bloom_span_open(sizeof *table, data, arguments[1], arguments[2]);
+    if (table == NULL)
         return SQLITE_NOMEM;
-    struct table *table = sqlite3_malloc(sizeof *table);
-    if (table == NULL) {
-        bloom_span_close(span);
-        return SQLITE_NOMEM;
-    }
-    *table = (struct table){.span = span, .chunks = {.span = span, .database = &span->database}};
     if (create)
-        code = bloom_database_page_bytes(&span->database, &page_bytes);
+        code = bloom_database_page_bytes(database_of(table), &page_bytes);
     if (code == SQLITE_OK && create)
         code = bloom_configuration_of_text(connection, count - OPTIONS, arguments + OPTIONS,
                                            page_bytes, &configuration, error);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], key_type, error);
     if (code == SQLITE_OK && create) {
-        bloom_span_create(span);
+        bloom_span_create(&table->chunks.span);
         code = create_shadow_table(table, &configuration);
     }
-    if (code == SQLITE_OK) {
-        *result = &table->base;
+    *result = &database_of(table)->base;
+    if (code == SQLITE_OK)
         return code;
-    }
     if (*error == NULL)
-        *error = bloom_database_message(&span->database);
-    free_table(table);
+        *error = bloom_database_message(database_of(table));
+    table_disconnect(*result);
     return code;
 }
 
@@ -199,58 +170,49 @@ static int table_connect(sqlite3 *connection, void *data, int count, const char 
     return open_table(connection, data, count, arguments, false, result, error);
 }
 
-static int table_disconnect(sqlite3_vtab *base) {
-    free_table(table_of(base));
-    return SQLITE_OK;
-}
-
 static int table_destroy(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
-    int code = bloom_database_begin_operation(database_of(table));
+    struct bloom_database *database = &span_of(base)->database;
+    int code = bloom_database_begin_operation(database);
     if (code == SQLITE_OK)
-        code = bloom_database_drop_table(database_of(table));
-    if (code != SQLITE_OK)
-        return report(table, code);
-    return table_disconnect(base);
-}
-
-/* Begins an operation. After an error, too, bloom_chunks_end_operation must follow. */
-static int begin_operation(struct table *table, bool changes) {
-    int code = bloom_database_begin_operation(database_of(table));
-    return code == SQLITE_OK ? bloom_chunks_begin_operation(&table->chunks, changes) : code;
+        code = bloom_database_drop_table(database);
+    return code == SQLITE_OK ? table_disconnect(base) : code;
 }
 
 static int table_rename(sqlite3_vtab *base, const char *name) {
     struct table *table = table_of(base);
     if (is_column(name))
         return table_error(table, NAME_OF_COLUMN, name);
-    int code = begin_operation(table, false);
+    int code = bloom_chunks_begin_operation(&table->chunks, false);
     bloom_chunks_end_operation(&table->chunks);
-    if (code == SQLITE_OK || (code & 0xff) == SQLITE_CORRUPT)
+    if ((code & 0xff) == SQLITE_CORRUPT) { /* damage is no reason against it */
+        sqlite3_free(bloom_database_message(database_of(table)));
+        code = SQLITE_OK;
+    }
+    if (code == SQLITE_OK)
         code = bloom_database_insert_nothing(database_of(table));
     if (code == SQLITE_OK)
-        code = bloom_span_write(table->span);
+        code = bloom_span_write(span_of(base));
     if (code == SQLITE_OK)
         code = bloom_database_rename_table(database_of(table), name);
     if (code != SQLITE_OK)
-        return report(table, code);
+        return code;
     bloom_chunks_close_reader(&table->chunks);
-    return bloom_span_rename(table->span, name);
+    return bloom_span_rename(span_of(base), name);
 }
 
 /* Begins an operation of a query. When the table that it has read is gone or is another one now,
  * the query ends, as one of an ordinary table does. */
 static int begin_cursor_operation(struct cursor *cursor) {
     struct table *table = table_of(cursor->base.pVtab);
-    const int code = begin_operation(table, false);
+    const int code = bloom_chunks_begin_operation(&table->chunks, false);
     const bool is_gone = (code & 0xff) == SQLITE_CORRUPT ||
-                         (code == SQLITE_OK && cursor->revision != table->span->revision);
+                         (code == SQLITE_OK && cursor->revision != table->chunks.span.revision);
     if (cursor->revision > 0 && is_gone) {
         sqlite3_free(bloom_database_message(database_of(table)));
         return SQLITE_ABORT_ROLLBACK;
     }
     if (code == SQLITE_OK)
-        cursor->revision = table->span->revision;
+        cursor->revision = table->chunks.span.revision;
     return code;
 }
 
@@ -351,9 +313,9 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
     /* A cursor that is open may be of the same statement, which has read the table. */
-    cursor->revision = table->chunks.cursors > 0 ? table->span->revision : 0;
+    cursor->revision = table->chunks.cursors > 0 ? table->chunks.span.revision : 0;
     if (table->chunks.cursors++ == 0)
-        bloom_span_ask_file(table->span);
+        bloom_span_ask_file(span_of(base));
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -417,7 +379,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->key.type = 0;
     int code = begin_cursor_operation(cursor);
     if (code != SQLITE_OK)
-        return report(table, code);
+        return code;
     cursor->at_row = plan == PLAN_DESCRIBE;
     if (cursor->at_row)
         return SQLITE_OK;
@@ -434,7 +396,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     code = bloom_keys_check(&table->chunks, words, asked, &cursor->at_row);
     if (code != SQLITE_OK)
-        return report(table, code);
+        return code;
     if (!cursor->at_row)
         return SQLITE_OK;
     cursor->rowid = by_rule ? MATCH_ROWID : (sqlite3_int64)words[0];
@@ -467,7 +429,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     if (code == SQLITE_OK)
         code = column == COLUMN_INFO ? bloom_maintain_info(&table->chunks, &json)
                                      : bloom_maintain_filter(&table->chunks, &shape, &bytes);
-    if (report(table, code) != SQLITE_OK)
+    if (code != SQLITE_OK)
         return code;
     if (column == COLUMN_FILTER) {
         bloom_sql_result_filter(context, &shape, bytes);
@@ -518,8 +480,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     default:
         break;
     }
-    int code = report(
-        table, bloom_keys_add(&table->chunks, words, !ignore, &table->expects_change, &found));
+    const int code = bloom_keys_add(&table->chunks, words, !ignore, &table->expects_change, &found);
     return code == SQLITE_OK && found && ignore ? SQLITE_CONSTRAINT : code;
 }
 
@@ -557,7 +518,7 @@ static int run_period(struct table *table, sqlite3_value *argument) {
 static int run_alone(struct table *table, const char *command, sqlite3_value *argument,
                      int run(struct bloom_chunks *chunks), const char *advice) {
     return bloom_sql_is_null(argument)
-               ? report(table, run(&table->chunks))
+               ? run(&table->chunks)
                : table_error(table, "the command %s takes no key. Leave it out%s", command, advice);
 }
 
@@ -576,9 +537,9 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     if (bloom_name_is("add", text, length))
         return insert_key(table, argument, false);
     if (bloom_name_is("merge", text, length))
-        return report(table, run_merge(table, argument));
+        return run_merge(table, argument);
     if (bloom_name_is("period", text, length))
-        return report(table, run_period(table, argument));
+        return run_period(table, argument);
     if (bloom_name_is("rotate", text, length))
         return run_alone(table, "rotate", argument, bloom_maintain_rotate,
                          ", or give the number of the present period to the command period");
@@ -618,7 +579,7 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
                            "%s MATCH x does not tell which entry to delete. Delete the entry "
                            "itself with WHERE key = x",
                            database_of(table)->name);
-    return report(table, bloom_keys_remove(&table->chunks, words));
+    return bloom_keys_remove(&table->chunks, words);
 }
 
 static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
@@ -627,27 +588,29 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     const struct bloom_connection *owner = database_of(table)->owner;
     const unsigned opened = owner->tables_opened;
     int code = SQLITE_OK;
-    if (bloom_span_is_making(table->span))
+    if (bloom_span_is_making(span_of(base)))
         code = bloom_database_insert_nothing(database_of(table));
     /* SQLite goes on with a statement in which a function has rolled back. If that has undone the
      * table, no table has that name, or another one has it, for which SQLite has a new object. */
-    if (table->span->writing.transaction == BLOOM_OUTSIDE || code == SQLITE_ERROR ||
+    if (table->chunks.span.writing.transaction == BLOOM_OUTSIDE || code == SQLITE_ERROR ||
         owner->tables_opened != opened) {
         sqlite3_free(bloom_database_message(database_of(table)));
         return SQLITE_ABORT_ROLLBACK;
     }
-    if (code == SQLITE_OK || code == SQLITE_AUTH) /* which leaves it without memory */
-        code = begin_operation(table, count == 1 || table->expects_change);
-    if (code != SQLITE_OK)
-        report(table, code);
-    else if (count == 1)
+    if (code == SQLITE_AUTH) { /* which leaves it without memory */
+        sqlite3_free(bloom_database_message(database_of(table)));
+        code = SQLITE_OK;
+    }
+    if (code == SQLITE_OK)
+        code = bloom_chunks_begin_operation(&table->chunks, count == 1 || table->expects_change);
+    if (code == SQLITE_OK && count == 1)
         code = delete_row(table, arguments[0]);
-    else if (sqlite3_value_type(arguments[0]) != SQLITE_NULL)
+    else if (code == SQLITE_OK && sqlite3_value_type(arguments[0]) != SQLITE_NULL)
         code = table_error(table, "keys cannot be changed in a filter table. %s the new key",
                            table->chunks.configuration.key_shape.layout->blocks->remove != NULL
                                ? "Delete the old key, then insert"
                                : "Insert");
-    else
+    else if (code == SQLITE_OK)
         code = insert_row(table, arguments[1], arguments + 2);
     bloom_chunks_end_operation(&table->chunks);
     *rowid = sqlite3_last_insert_rowid(database_of(table)->connection); /* which stays as it is */
@@ -657,45 +620,47 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
 /* Transactions */
 
 static int table_begin(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
-    return report(table, bloom_span_begin(table->span));
+    return bloom_span_begin(span_of(base));
 }
 
+/* SQLite takes no message from this method, so it goes to the log. */
 static int table_savepoint(sqlite3_vtab *base, int depth) {
-    struct table *table = table_of(base);
-    return report(table, bloom_span_savepoint(table->span, depth));
+    const int code = bloom_span_savepoint(span_of(base), depth);
+    char *message = bloom_database_message(&span_of(base)->database);
+    if (code != SQLITE_OK)
+        sqlite3_log(code, "%s", message);
+    sqlite3_free(message);
+    return code;
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
-    bloom_span_release(table_of(base)->span, depth);
+    bloom_span_release(span_of(base), depth);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
-    struct table *table = table_of(base);
-    bloom_chunks_close_reader(&table->chunks); /* if it has failed, this may roll back all */
-    if (table->span->writing.transaction != BLOOM_OUTSIDE)
-        bloom_span_rollback_to(table->span, depth);
+    bloom_chunks_close_reader(
+        &table_of(base)->chunks); /* if it has failed, this may roll back all */
+    if (span_of(base)->writing.transaction != BLOOM_OUTSIDE)
+        bloom_span_rollback_to(span_of(base), depth);
     return SQLITE_OK;
 }
 
 static int table_sync(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
-    const int code = report(table, bloom_span_write(table->span));
+    const int code = bloom_span_write(span_of(base));
     if (code == SQLITE_OK)
-        bloom_span_check(table->span, BLOOM_X_SYNC, 0);
+        bloom_span_check(span_of(base), BLOOM_X_SYNC, 0);
     return code;
 }
 
 static int table_commit(sqlite3_vtab *base) {
-    bloom_span_commit(table_of(base)->span);
+    bloom_span_commit(span_of(base));
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
-    bloom_chunks_close_reader(&table->chunks);
-    bloom_span_rollback(table->span);
+    bloom_chunks_close_reader(&table_of(base)->chunks);
+    bloom_span_rollback(span_of(base));
     return SQLITE_OK;
 }
 
@@ -729,13 +694,13 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     (void)name;
     (void)flags;
     struct table *table = table_of(base);
-    int code = begin_operation(table, false);
+    int code = bloom_chunks_begin_operation(&table->chunks, false);
     if (code == SQLITE_OK)
         code = bloom_maintain_verify(&table->chunks);
     bloom_chunks_end_operation(&table->chunks);
     /* Damage is what is to be found; of any other error nothing is known. */
     if ((code & 0xff) != SQLITE_CORRUPT && (code & 0xff) != SQLITE_ERROR)
-        return report(table, code);
+        return code;
     *problem = bloom_database_message(database_of(table));
     return *problem != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }

@@ -33,13 +33,6 @@ static unsigned version_of(const struct bloom_span *span) {
     return version;
 }
 
-/* If a write transaction is under way, nobody will report its rollbacks to this object. */
-static void note_late(struct bloom_span *span) {
-    span->is_late = is_writing(span, span->database.schema);
-    if (span->is_late)
-        span->version = version_of(span);
-}
-
 /* Objects */
 
 /* Returns true if an object is of the schema of another, and has that name. */
@@ -91,23 +84,22 @@ static void unlist(struct bloom_span *span) {
     note_twins(span);
 }
 
-struct bloom_span *bloom_span_open(struct bloom_connection *connection, const char *schema,
-                                   const char *name) {
-    struct bloom_span *span = sqlite3_malloc(sizeof *span);
+void *bloom_span_open(size_t size, struct bloom_connection *connection, const char *schema,
+                      const char *name) {
+    struct bloom_span *span = sqlite3_malloc64(size);
     if (span == NULL)
         return NULL;
-    *span = (struct bloom_span){
-        .rows = {.total = &connection->table_bytes, .limit = bloom_limits.cache_bytes},
-        .references = 1,
-        .named_at = -1};
+    memset(span, 0, size);
+    span->rows.total = &connection->table_bytes;
+    span->rows.limit = bloom_limits.cache_bytes;
+    span->references = 1;
+    span->named_at = -1;
     if (!bloom_database_open(&span->database, connection, schema, name)) {
         bloom_database_close(&span->database);
         sqlite3_free(span);
         return NULL;
     }
     enlist(span);
-    if (connection->has_orphans)
-        note_late(span);
     bloom_connection_keep(connection)->tables_opened++;
     return span;
 }
@@ -126,25 +118,42 @@ void bloom_span_close(struct bloom_span *span) {
     bloom_connection_close(connection);
 }
 
-static void make_stale(struct bloom_span *span, const char *name) {
+/* Returns true if an object has the name of another, or the one that RENAME gave that. */
+static bool shares_name(const struct bloom_span *span, const struct bloom_span *other) {
+    return is_called(span, other, other->database.name) ||
+           (other->new_name != NULL && is_called(span, other, other->new_name));
+}
+
+static void make_stale(struct bloom_span *span) {
     for (struct bloom_span *each = span->database.owner->tables; each != NULL; each = each->next)
-        each->is_stale = each->is_stale || is_called(each, span, name);
+        each->is_stale = each->is_stale || shares_name(each, span);
+    span->named_at = -1;
 }
 
 int bloom_span_rename(struct bloom_span *span, const char *name) {
-    make_stale(span, span->database.name);
-    sqlite3_free(span->new_name);
+    make_stale(span);
     span->new_name = sqlite3_mprintf("%s", name);
     span->named_at = INT_MAX;
     return span->new_name == NULL ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-/* CREATE or RENAME is undone. Objects of either name may have been made since. */
-static void undo_names(struct bloom_span *span) {
-    make_stale(span, span->database.name);
-    if (span->new_name != NULL)
-        make_stale(span, span->new_name);
-    span->named_at = -1;
+/* After a close that was refused, nobody reports how the transaction ends, in which a name was
+ * given. A commit changes the version. */
+static void keep_names(struct bloom_span *span) {
+    for (struct bloom_span *each = span->database.owner->tables; each != NULL; each = each->next)
+        if (shares_name(each, span)) {
+            each->named_at = span->named_at;
+            each->version = version_of(span);
+        }
+}
+
+static void settle_name(struct bloom_span *span) {
+    if (span->named_at < 0 || span->writing.transaction != BLOOM_OUTSIDE)
+        return;
+    if (version_of(span) != span->version)
+        span->named_at = -1;
+    else if (!is_writing(span, span->database.schema))
+        span->is_stale = true;
 }
 
 /* Memory */
@@ -191,14 +200,16 @@ static bool is_defensive(const struct bloom_span *span) {
 
 /* If idle memory is freed before SQLite was asked for its cache_size, the next operation asks. */
 void bloom_span_rest(struct bloom_span *span) {
+    struct bloom_connection *owner = span->database.owner;
     bloom_span_check(span, BLOOM_OPERATION, 0);
-    if (span->writing.transaction == BLOOM_OUTSIDE && span->is_guest &&
-        (!span->is_usable || !is_defensive(span))) {
+    if (span->writing.transaction != BLOOM_OUTSIDE)
+        return;
+    owner->has_orphans = owner->has_orphans && is_writing(span, NULL);
+    if (span->is_guest && (!span->is_usable || !is_defensive(span))) {
         bloom_span_end(span);
         span->is_guest = false;
     }
-    if (span->writing.transaction != BLOOM_OUTSIDE || span->rows.bytes == span->counted ||
-        count_bytes(span) <= span->rows.limit)
+    if (span->rows.bytes == span->counted || count_bytes(span) <= span->rows.limit)
         return;
     drop_rows(span);
     span->rows.is_full = !span->has_asked;
@@ -241,7 +252,7 @@ static int write_twin(struct bloom_span *span, struct bloom_span *twin) {
         return code;
     }
     sqlite3_free(bloom_database_message(&span->database));
-    span->database.message = bloom_database_message(&twin->database);
+    span->database.base.zErrMsg = bloom_database_message(&twin->database);
     return code;
 }
 
@@ -258,22 +269,11 @@ static int write_twins(struct bloom_span *span) {
     return code;
 }
 
-/* An object is not late any more when a commit has changed the version. */
-static bool is_late(struct bloom_span *span) {
-    span->is_late = span->is_late && version_of(span) == span->version;
-    return span->is_late;
-}
-
-static bool may_be_guest(struct bloom_span *span) {
-    return knows_transactions() && !span->has_twins && !is_late(span);
-}
-
 /* A span outside goes on if the database has the same version, and that of a guest if nobody has
  * changed rows by hand. For a guest's first operation, which may be its only one, memory would cost
  * more than it saves. */
 static void continue_outside(struct bloom_span *span, bool is_guest) {
     const bool is_new_guest = is_guest && !span->is_guest;
-    span->is_late = false;
     span->is_usable = !is_new_guest || is_defensive(span);
     if (is_guest != span->is_guest)
         bloom_span_end(span);
@@ -290,13 +290,18 @@ static void continue_outside(struct bloom_span *span, bool is_guest) {
 }
 
 int bloom_span_begin_operation(struct bloom_span *span) {
-    if (span->is_stale)
-        return SQLITE_ABORT_ROLLBACK;
-    int code = span->has_twins ? write_twins(span) : SQLITE_OK;
+    settle_name(span);
+    int code =
+        span->is_stale ? SQLITE_ABORT_ROLLBACK : bloom_database_begin_operation(&span->database);
+    if (code != SQLITE_OK)
+        return code;
+    if (span->has_twins)
+        code = write_twins(span);
     const enum bloom_transaction transaction = span->writing.transaction;
     const bool is_guest = transaction == BLOOM_OUTSIDE && is_writing(span, span->database.schema);
-    span->is_usable =
-        !span->is_memory_file && transaction != BLOOM_MAKING && (!is_guest || may_be_guest(span));
+    span->is_usable = !span->is_memory_file && transaction != BLOOM_MAKING &&
+                      (!is_guest || (knows_transactions() && !span->has_twins &&
+                                     !span->database.owner->has_orphans));
     if (!span->is_usable) {
         if (code == SQLITE_OK)
             code = bloom_span_write(span); /* an error, if there are drafts at all */
@@ -385,10 +390,8 @@ static int foreign_changes(const struct bloom_span *span) {
 static void begin_span(struct bloom_span *span, enum bloom_transaction transaction) {
     bloom_span_end(span);
     bloom_span_ask_file(span);
-    span->writing = (struct bloom_writing){.transaction = transaction,
-                                           .was_dense = span->writing.was_dense,
-                                           .depth = -1,
-                                           .watched = INT_MAX};
+    span->writing = (struct bloom_writing){
+        .transaction = transaction, .was_dense = span->writing.was_dense, .depth = -1};
 }
 
 void bloom_span_create(struct bloom_span *span) {
@@ -401,8 +404,7 @@ int bloom_span_begin(struct bloom_span *span) {
     const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
     if (code != SQLITE_OK)
         return code;
-    if (!is_late(span)) /* a name that was given before xRollback is committed */
-        span->named_at = -1;
+    settle_name(span);
     begin_span(span, BLOOM_BEGUN);
     bloom_span_check(span, BLOOM_X_BEGIN, 0);
     return code;
@@ -419,6 +421,7 @@ static void keep_name(struct bloom_span *span, int depth) {
  * after an error. Other tables have no such savepoint then, either. */
 int bloom_span_savepoint(struct bloom_span *span, int depth) {
     const bool waits = bloom_database_is_writing(&span->database);
+    const bool is_outermost = span->writing.depth < 0;
     const int code = waits ? SQLITE_OK : bloom_span_write(span);
     /* The first one after xBegin may be older, and then than the name, too: see xRollback. */
     if (span->writing.transaction != BLOOM_BEGUN || span->writing.depth >= 0)
@@ -434,10 +437,8 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
             if (each->writing.depth >= depth)
                 each->writing.depth = depth - 1;
     }
-    if (depth <= span->writing.watched) {
-        span->writing.watched = depth;
+    if (is_outermost)
         span->writing.foreign_changes = foreign_changes(span);
-    }
     if (!waits && code == SQLITE_OK)
         bloom_span_check(span, BLOOM_X_SAVEPOINT, depth);
     return code;
@@ -453,8 +454,6 @@ void bloom_span_release(struct bloom_span *span, int depth) {
     if (changes != span->writing.foreign_changes)
         drop_all_else(span);
     span->writing.foreign_changes = changes;
-    if (depth <= span->writing.watched)
-        span->writing.watched = INT_MAX;
     if (span->writing.depth >= depth)
         span->writing.depth = depth - 1;
     keep_name(span, depth);
@@ -463,7 +462,7 @@ void bloom_span_release(struct bloom_span *span, int depth) {
 
 void bloom_span_rollback_to(struct bloom_span *span, int depth) {
     if (depth < span->named_at)
-        undo_names(span);
+        make_stale(span);
     span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
         drop_all_else(span);
@@ -481,6 +480,7 @@ static void leave_transaction(struct bloom_span *span) {
 
 void bloom_span_commit(struct bloom_span *span) {
     span->named_at = -1;
+    span->database.owner->has_orphans = false;
     leave_transaction(span);
     bloom_span_check(span, BLOOM_X_COMMIT, 0);
 }
@@ -490,11 +490,14 @@ void bloom_span_commit(struct bloom_span *span) {
 void bloom_span_rollback(struct bloom_span *span) {
     const bool goes_on = knows_transactions() && is_writing(span, span->database.schema);
     span->database.owner->has_orphans = span->database.owner->has_orphans || goes_on;
-    if (goes_on && bloom_span_write(span) != SQLITE_OK)
+    if (goes_on && bloom_span_write(span) != SQLITE_OK) {
+        sqlite3_free(bloom_database_message(&span->database));
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
-    if (span->named_at >= 0 && !goes_on)
-        undo_names(span);
+    }
+    if (span->named_at >= 0 && goes_on)
+        keep_names(span);
+    else if (span->named_at >= 0)
+        make_stale(span);
     leave_transaction(span);
-    note_late(span);
     bloom_span_check(span, BLOOM_X_ROLLBACK, 0);
 }

@@ -19,10 +19,9 @@
  * table this is, and nothing else does. There is no span, so that row 0 and chunks are read in each
  * operation,
  *
- *   - in a write transaction that has not begun for this object, if the object has twins, or is
- *     late: it was told amid that transaction that it is over, or was opened amid one after that,
- *     DROP TABLE or a CREATE that failed has happened to any object of the connection, so that a
- *     rollback could bring other rows back;
+ *   - in a write transaction that has not begun for this object, if the object has twins, or if
+ *     sqlite3_close was refused, a table was dropped or a CREATE failed in it, so that a rollback
+ *     could change rows unreported;
  *   - before SQLite 3.34, which does not report whether a transaction writes, in any that has not
  *     begun for this object;
  *   - in the transaction that made the table, as long as SQLite does not report a rollback to an
@@ -74,8 +73,7 @@
  *   xCommit      the transaction is over; nothing may fail      BLOOM_OUTSIDE, everything unknown
  *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
  *                finds the connection busy and it goes on       If it goes on, drafts are written
- *                                                               first, and a rollback of CREATE or
- *                                                               RENAME is reported no more
+ *                                                               first
  *   none yet     a guest: only SQL by hand changes rows, and    what was read from the second
  *                no rollback brings back others                 operation on, until the last cursor
  *                                                               closes or another row is changed
@@ -114,15 +112,14 @@ struct bloom_writing {
     uint64_t changes;    /* of keys, since that was judged */
     bool has_changed;    /* a row since the last savepoint, so that the table is locked */
     bool is_alone;       /* no other statement writes, asked since the last savepoint */
-    int watched;         /* depth of the outermost savepoint; INT_MAX: none */
-    int foreign_changes; /* of rows, by others or by whole statements, when it began; of all, when
-                            the span of a guest began */
+    int foreign_changes; /* of rows, by others or by whole statements, when the outermost savepoint
+                            began; of all, when the span of a guest began */
     int depth;           /* of the savepoint at which all was written; -1: when it began */
 };
 
 /* One for each object of a table. */
 struct bloom_span {
-    struct bloom_database database;
+    struct bloom_database database; /* first */
     struct bloom_row_memory rows;
     struct bloom_span *next; /* of the connection */
     unsigned references;     /* by the object, and while drafts are written */
@@ -132,22 +129,22 @@ struct bloom_span {
     bool knows_row_0;        /* in this span */
     bool has_asked;          /* SQLite for its cache_size, in this span */
     bool is_guest;           /* in a write transaction that has not begun for this object */
-    bool is_late;            /* a rollback of the write transaction could bring other rows back */
     bool is_stale;           /* its name may be of another table now, for good */
     int named_at;      /* a rollback to a savepoint of less depth undoes that; -1: none does */
     char *new_name;    /* by RENAME; NULL: none */
-    unsigned version;  /* of the database, in a span outside, or when it became late */
+    unsigned version;  /* of the database, in a span outside, or when a close was refused */
     uint64_t counted;  /* bytes in the sum of the process */
     unsigned revision; /* rises when row 0 is of another table; 0: not read */
     struct bloom_writing writing;
 };
 
-/* Adds an object to the connection's list. It has a reference to the connection, because SQLite may
- * release what belongs to a module before the last table is disconnected. NULL: no memory. */
-struct bloom_span *bloom_span_open(struct bloom_connection *connection, const char *schema,
-                                   const char *name);
+/* Makes an object of `size` bytes, zeros but for the span that it begins with, and adds it to the
+ * connection's list. It has a reference to the connection, because SQLite may release what belongs
+ * to a module before the last table is disconnected. NULL: no memory. */
+void *bloom_span_open(size_t size, struct bloom_connection *connection, const char *schema,
+                      const char *name);
 
-/* Gives a reference back. After the last one the object is off the list, and span is freed. As with
+/* Gives a reference back. After the last one the object is off the list, and freed. As with
  * bloom_connection_close, that must be the last thing that a destructor does. */
 void bloom_span_close(struct bloom_span *span);
 

@@ -4,7 +4,6 @@
 #ifdef BLOOM_ASSERTS
 
 #include <assert.h>
-#include <limits.h>
 
 /* What may be in memory: nothing, only drafts, rows without drafts, or both. */
 enum memory { NOTHING, DRAFTS = 1, CLEAN = 2, BOTH = 3 };
@@ -34,9 +33,8 @@ static void check_savepoint(const struct bloom_span *span, enum bloom_method met
     const struct bloom_writing *writing = &span->writing;
     assert(!writing->has_changed && !writing->is_alone);
     assert(span->rows.drafts == NULL || writing->depth < depth);
-    assert(method != BLOOM_X_SAVEPOINT || (writing->depth == depth && writing->watched <= depth));
+    assert(method != BLOOM_X_SAVEPOINT || writing->depth == depth);
     assert(method != BLOOM_X_RELEASE || writing->depth < depth);
-    assert(method != BLOOM_X_RELEASE || writing->watched < depth || writing->watched == INT_MAX);
 }
 
 void bloom_span_check(const struct bloom_span *span, enum bloom_method method, int depth) {

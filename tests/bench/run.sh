@@ -20,8 +20,7 @@ set -eu
 # may not.
 [ -n "${PYTHON:-}" ] || [ ! -x /usr/bin/python3 ] || PYTHON=/usr/bin/python3
 : "${CC:=cc}" "${CFLAGS:=-O2 -g}" "${PYTHON:=python3}" "${LIBRARY:=bloom.so}"
-# sqlite-bloom-filter.o lies there, too, once a unit test was built for speed.
-: "${OBJECTS:=$(find build/loadable -name '*.o' ! -name sqlite-bloom-filter.o)}"
+: "${OBJECTS:=$(make -s V=1 objects)}"
 export CC CFLAGS
 BENCH=tests/bench
 RESULTS=$BENCH/results

@@ -35,7 +35,7 @@ NODE_HEADERS = [folder for folder in (pathlib.Path("/usr/include/node"), TOP / "
 PYTHON_HEADERS = sorted(pathlib.Path("/usr/include").glob("python3.*/Python.h"))
 # Where the number of the release stands in ext/packages, besides pages.
 NUMBERED = """amalgamation/README-filter.md amalgamation/README.md binaries/sqlpkg.json
-    debian/bloom.3sql debian/changelog java/pom.xml npm/package.json python/pyproject.toml
+    debian/changelog java/pom.xml npm/package.json python/pyproject.toml
     python/sqlite_bloom/__init__.py recipes/conanfile.py recipes/recipe.yaml
     ruby/lib/sqlite_bloom.rb ruby/sqlite-bloom.gemspec rust/Cargo.toml web/package.json"""
 
@@ -272,12 +272,13 @@ class NewLayout(unittest.TestCase):
                                 "bloom_layout_toy;\n")):
                 table = table.replace(place, row + place, 1)
             (top / "layouts.c").write_text(table)
-            objects = [path for path in sorted((TOP / "build/loadable").rglob("*.o"))
-                       if path.name != "layouts.o"]
+            objects = subprocess.run(["make", "-s", "V=1", "objects"], cwd=TOP, check=True,
+                                     capture_output=True, text=True).stdout.split()
+            objects.remove("build/loadable/foreign/layouts.o")
             subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall",
                             "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{TOP}/ext",
                             top / "layouts.c", TOP / "tests/build/toy.c", *objects,
-                            "-o", top / "bloom.so", "-lm"], check=True)
+                            "-o", top / "bloom.so", "-lm"], cwd=TOP, check=True)
             for sql, wanted in (
                     ("bloom_check(bloom_add(bloom_new(3, 0.1, 'toy'), 'abc'), 'xyz')", "1"),
                     ("bloom_check(bloom_add(bloom_new(3, 0.1, 'toy'), 'abc'), 'abcd')", "0"),

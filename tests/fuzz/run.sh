@@ -14,9 +14,8 @@ if ! command -v clang >/dev/null; then
 fi
 mkdir -p build/fuzz
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-make -s CC=clang CFLAGS="-g -O2" objects VARIANT=fuzz_extension \
-    VARIANT_FLAGS="-DSQLITE_CORE -DBLOOM_ASSERTS $sanitize -fsanitize=fuzzer-no-link" || exit 1
-objects=$(find build/fuzz_extension -name '*.o')
+objects=$(make -s V=1 CC=clang CFLAGS="-g -O2" objects VARIANT=fuzz_extension \
+    VARIANT_FLAGS="-DSQLITE_CORE -DBLOOM_ASSERTS $sanitize -fsanitize=fuzzer-no-link") || exit 1
 flags="-std=c11 -g -O2 -Wall -Wextra -DSQLITE_CORE -Iext -Itests/fuzz"
 # Short stacks, a small quarantine and no filling make the targets faster.
 ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=1:quarantine_size_mb=8:max_malloc_fill_size=0}

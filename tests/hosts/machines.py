@@ -23,7 +23,10 @@ def compiled(name, *command):
     """What a command compiles, of the sources in it, by the first suite that asks for it."""
     path = WORK / "machines" / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    newest = max(word.stat().st_mtime for word in command if isinstance(word, pathlib.Path))
+    sources = [word for word in command if isinstance(word, pathlib.Path)]
+    if EXTENSION[0] in sources:
+        sources += (TOP / "ext").rglob("*.[ch]")
+    newest = max(source.stat().st_mtime for source in sources)
     with open(f"{path}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists() or path.stat().st_mtime < newest:

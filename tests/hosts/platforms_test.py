@@ -29,7 +29,7 @@ PLATFORMS = {
     "i386": ("i686-linux-gnu-gcc -O2 -static -mfpmath=387", "qemu-i386"),  # x87 arithmetic
     "musl": ("musl-gcc -O2", ""),
     "clang": ("clang -O2", ""),
-    "no-int128": ("gcc -O2 -U__SIZEOF_INT128__ -Wno-builtin-macro-redefined", ""),
+    "plain-c11": (f"gcc -O2 -include {machines.HERE}/remote/plain.h", ""),
     "fast-arithmetic": ("gcc -O3 -ffp-contract=fast -march=native", "")}
 ENGINES = {name: PLATFORMS[name][0] for name in ("s390x", "arm64", "i386", "musl")}
 # SQLite is one thread's, and loads nothing: the extension is linked in.

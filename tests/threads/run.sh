@@ -30,9 +30,8 @@ if [ "$run" = skip ]; then
 fi
 
 objects() { # objects VARIANT FLAGS: builds them and prints where
-    make -s CC="$CC" CFLAGS="-O1 -g" objects \
-        VARIANT="$1" VARIANT_FLAGS="-fsanitize=thread $2" >&2 &&
-        find "build/$1" -name '*.o'
+    make -s V=1 CC="$CC" CFLAGS="-O1 -g" objects \
+        VARIANT="$1" VARIANT_FLAGS="-fsanitize=thread $2"
 }
 # with_race RACE SOURCE OBJECTS FLAGS: prints the objects, of which the one of that source has it.
 with_race() {

@@ -194,7 +194,8 @@ struct sqlite3_module {
       sqlite3_destructor_type f), (d, n, a, t, v, x, s, z, f)) \
     V(int, db_config, db_config, (sqlite3 *, int, ...)) U(db_status, 1) \
     F(int, db_status, (sqlite3 *d, int o, int *v, int *h, int r), (d, o, v, h, r)) \
-    F(int, extended_errcode, (sqlite3 *d), (d)) U(strnicmp, 4) \
+    F(int, extended_errcode, (sqlite3 *d), (d)) V(void, log, log, (int, const char *, ...)) \
+    U(strnicmp, 3) \
     F(int, strnicmp, (const char *a, const char *b, int n), (a, b, n)) U(blob_reopen, 4) \
     F(int, blob_reopen, (sqlite3_blob *b, sqlite3_int64 r), (b, r)) \
     V(int, vtab_config, vtab_config, (sqlite3 *, int, ...)) \

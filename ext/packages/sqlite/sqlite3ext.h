@@ -34,6 +34,7 @@ extern const sqlite3_api_routines *sqlite3_api;
 SQLITE_BLOOM_FUNCTIONS(SQLITE_BLOOM_CALL, SQLITE_BLOOM_CALL_P, SQLITE_BLOOM_CALL_V,
                        SQLITE_BLOOM_NOTHING)
 #define sqlite3_db_config sqlite3_api->db_config
+#define sqlite3_log sqlite3_api->log
 #define sqlite3_mprintf sqlite3_api->mprintf
 #define sqlite3_snprintf sqlite3_api->xsnprintf
 #define sqlite3_str_appendf sqlite3_api->str_appendf
