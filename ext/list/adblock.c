@@ -152,9 +152,10 @@ static bool list_answers_nothing(struct list_piece value) {
            (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
 }
 
-/* Returns whether a rule with some options, from their dollar on, does not block, has a condition, or
- * stops whoever opens what its pattern names. LIST_PLAIN means that some of them are not options.
- * The next rule may have the same options, so they are kept if they mean that for any pattern. */
+/* Returns whether a rule with some options, from their dollar on, does not block, has a condition,
+ * or stops whoever opens what its pattern names. LIST_PLAIN means that some of them are not
+ * options. The next rule may have the same options, so they are kept if they mean that for any
+ * pattern. */
 static enum list_form list_with_options(struct bloom_list *list, struct list_piece options,
                                         struct list_piece pattern) {
     struct list_piece rest = {options.at + 1, options.end};
