@@ -35,11 +35,14 @@ TESTED_SQLITE = $(BUILD)/sqlite3.o -ldl
 CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 $(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D)
-	$(CC) -O1 -fsanitize=address -g -w -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
+	$(CC) -O0 -fsanitize=address -g1 -w -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
 	    -DSQLITE_ENABLE_COLUMN_METADATA -c -o $@ $<
 else
 TESTED_SQLITE = -lsqlite3
 endif
+# The folders that know no SQLite are those of build, whatever SQLite is.
+of_any_sqlite = $(patsubst $(BUILD)/%,$(if $(SQLITE),build,$(BUILD))/%,$(call objects_of,$(1), \
+    $(LIBRARY_SOURCES)))
 # Programs find the library beside their folder, so that a copy of the tree tests that of the copy.
 ifeq ($(shell uname -s),Darwin)
 BESIDE = -Wl,-rpath,@loader_path/..
@@ -62,8 +65,8 @@ $(call objects,$(1),-fPIC $(TEST_FLAGS) $(2))
 $(BUILD)/$(1)/limits.o: tests/runner/limits.c ext/base/limits.h
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)$$(COMPILE) -fPIC $(TEST_FLAGS) $(2) -c -o $$@ $$<
-$(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(sort $(SOURCES) $(LIBRARY_SOURCES))) \
-    $(BUILD)/$(1)/limits.o
+$(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(filter-out $(LIBRARY_SOURCES),$(SOURCES))) \
+    $(call of_any_sqlite,$(1)) $(BUILD)/$(1)/limits.o
 	$$(call say,LINK,$$@)$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) $$(SHARED) $$(NAMED) -o $$@ $$^ -lm
 $(foreach folder,library faults tables threads,$(call test_programs,$(1),$(2),\
     %_test: tests/$(folder)/%_test.c $(wildcard tests/$(folder)/*.h)))
@@ -82,9 +85,9 @@ endef
 # The builds of tests. README.md says what runs on which.
 PLAIN = $(BUILD)/plain
 SANITIZED = $(BUILD)/sanitized
-# Every call keeps its place, so that the tests of faults tell one from another.
-$(eval $(call test_build,plain,-fno-optimize-sibling-calls))
-# With less optimisation and lines alone for debuggers, sanitizers are compiled in half of the time.
+# Less optimised, and with lines alone for debuggers, they are compiled in half of the time. And
+# each call keeps its place, so that the tests of faults tell one from another.
+$(eval $(call test_build,plain,-O1 -g1))
 $(eval $(call test_build,sanitized,-O1 -g1 $$(SANITIZE)))
 $(eval $(call test_build,coverage,-UBLOOM_ASSERTS --coverage -fprofile-update=atomic -O0))
 # Calls cost_test in each basic block of ext/.
@@ -92,7 +95,6 @@ $(eval $(call test_build,counted,-UBLOOM_ASSERTS -fsanitize-coverage=trace-pc))
 # Programs that run as they are, without sanitizers and with them.
 TEST_PROGRAMS = $(patsubst tests/library/%.c,%,$(wildcard tests/library/*_test.c)) \
     $(addsuffix _test,pins message callbacks host passes)
-BY_PLACE = refusal memory
 
 # The world allocates and frees all the time: with a larger cache of malloc it takes a tenth less.
 WORLD = GLIBC_TUNABLES=glibc.malloc.tcache_count=60000:glibc.malloc.trim_threshold=1000000000 \
@@ -149,15 +151,12 @@ TEST_SUITES = \
         $(WORLD)' \
     'world, other sorts=RARE=0 SORTS="counting aged salted" KINDS="memory memdb wal" \
         $(WORLD)' \
-    'world, other starts=RARE=1 SORTS="plain salted" STARTS="begun open read two twins" \
-        KINDS=memory $(WORLD)' \
     'world, renamed=RARE=0 SORTS=plain STARTS=renamed KINDS="memory wal deserialized" \
         $(WORLD)' \
     'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
         $(WORLD)' \
     'random world=SEED=500 ROUNDS=500 $(WORLD) random' \
-    $(foreach program,$(BY_PLACE),'$(program)_test by place=PLACES=1 \
-        $(PLAIN)/tests/$(program)_test') \
+    'faults by place=PLACES=1 $(PLAIN)/tests/faults_test' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py'
@@ -167,15 +166,18 @@ TEST_SUITES = \
 SANITIZED_SUITES = \
     $(foreach program,$(TEST_PROGRAMS), \
         '$(program) under sanitizers=$(SANITIZED)/tests/$(program)') \
-    $(foreach program,$(BY_PLACE),'$(program)_test by place under sanitizers=PLACES=1 \
-        $(SANITIZED)/tests/$(program)_test') \
+    'faults by place under sanitizers=PLACES=1 $(SANITIZED)/tests/faults_test' \
     $(call limited_suites,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS)) \
     $(call limited_tables,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS))
-# Make long has them in a larger form, and mutants die of these sooner.
-SHORTER_SUITES = $(call limited_tables,smallest,small,$(PLAIN)) \
-    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Parsers'
-LONG_SUITES = \
+# These are for mutants, too. The first ones are in make long in a larger form.
+MUTANT_SUITES = $(call limited_tables,smallest,small,$(PLAIN)) \
+    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Parsers' \
+    $(LONGER_SUITES)
+LONGER_SUITES = \
     'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
+    'world, other starts=RARE=1 SORTS="plain salted" STARTS="begun open read two twins" \
+        KINDS=memory $(WORLD)'
+LONG_SUITES = $(LONGER_SUITES) \
     'tables and values of real sizes=$(PYTHON) tests/tables/sizes_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \
     'scripts under sanitizers=[$(SANITIZED)/$(LIBRARY)] $(UNDER_SANITIZERS) \
@@ -184,8 +186,10 @@ LONG_SUITES = \
     $(call limited_tables,odd,odd,$(SANITIZED),$(UNDER_SANITIZERS)) \
     $(SANITIZED_SUITES) \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
-    'faults on the oldest SQLite=PLACES=1 SORTS=plain $(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'faults on the newest SQLite=PLACES=1 SORTS=plain $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'faults on the oldest SQLite=[$(SANITIZED)/$(LIBRARY)] PLACES=1 SORTS=plain \
+        $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'faults on the newest SQLite=[$(SANITIZED)/$(LIBRARY)] PLACES=1 SORTS=plain \
+        $(PYTHON) tests/hosts/releases_test.py Newest' \
     'lists and resolvers=$(PYTHON) tests/exchange/lists_test.py' \
     'lists and engines that block=$(PYTHON) tests/exchange/engines_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Scripts' \
@@ -219,14 +223,15 @@ LONG_SUITES = \
 EXHAUSTIVE_SUITES = \
     'world with faults in all sorts=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         $(WORLD)' \
-    'memory failures=$(SANITIZED)/tests/memory_test' \
-    'refusals=$(SANITIZED)/tests/refusal_test' \
+    'faults=$(SANITIZED)/tests/faults_test' \
     'world of three statements, all=STATEMENTS=3 $(WORLD)' \
     'world of four statements=STATEMENTS=4 RARE=0 $(WORLD)' \
     'world of five statements=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
         $(WORLD)' \
-    'costs on the oldest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'costs on the newest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'costs on the oldest SQLite=[$(BUILD)/counted/$(LIBRARY)] PROGRAMS=cost_test \
+        $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'costs on the newest SQLite=[$(BUILD)/counted/$(LIBRARY)] PROGRAMS=cost_test \
+        $(PYTHON) tests/hosts/releases_test.py Newest' \
     'sizing table=$(PYTHON) ext/filter/layouts/blocked_sizes.py | \
         cmp - ext/filter/layouts/blocked_sizes.h && echo 1 passed, 0 failed' \
     'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \
@@ -257,8 +262,7 @@ coverage:
 # Changes one place of ext/ after the other and says which change no test sees: make mutants N=200
 # SEED=1 WORD=filter. What runs under sanitizers with small limits, only those that change a limit.
 mutants:
-	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES) $(SHORTER_SUITES) $(SANITIZED_SUITES) \
-	    'rates of filter tables=$(PYTHON) tests/tables/rates_test.py'
+	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES) $(MUTANT_SUITES) $(SANITIZED_SUITES)
 
 # Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than
 # the default.

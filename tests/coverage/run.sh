@@ -29,8 +29,7 @@ here="EXTENSION=$library"
 scripts="tests/runner/sqllogictest.py --load $library tests/sql"
 newest="PYTHON=$PYTHON sh tests/runner/newest.sh"
 "$PYTHON" tests/runner/run.py --build $library "$@" \
-    "memory_test by place=PLACES=1 $build/tests/memory_test" \
-    "refusal_test by place=PLACES=1 $build/tests/refusal_test" \
+    "faults_test by place=PLACES=1 $build/tests/faults_test" \
     "world=STATEMENTS=1 $build/tests/world" \
     "random world=ROUNDS=1000 $build/tests/world random" \
     "random world with small limits=BLOOM_LIMITS=smallest ROUNDS=1000 $build/tests/world random" \

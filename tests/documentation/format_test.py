@@ -14,6 +14,7 @@ import re
 import sqlite3
 import struct
 import unittest
+from fractions import Fraction
 
 import pages
 from pages import Filter, Layer, Refused, Table, empty, murmur3, words_of
@@ -293,6 +294,13 @@ class Tables(WithExtension):
                 with self.assertRaisesRegex(sqlite3.DatabaseError, said[refused.exception.rule]):
                     self.value("SELECT count(*) FROM seen('a.example')")
 
+    def sizes_are_those_of_the_page(self, options):
+        self.make(options)
+        ours = Layer(self.ours(), 0)
+        layer = json.loads(self.value("SELECT info FROM seen"))["layers"][0]
+        self.assertEqual((layer["bits"], layer["hashes"]),
+                         (ours.blocks * 512 * self.ours().width, ours.k), options)
+
     def test_layers_have_the_sizes_of_the_page(self):
         for _ in range(400):
             growth = self.random.choice(("on", "off", "error"))
@@ -300,11 +308,27 @@ class Tables(WithExtension):
             layout = "counting" if generations == 1 and self.random.random() < 0.3 else "blocked"
             options = (f"capacity={int(2**self.random.uniform(0, 36))}, growth={growth}, fpr="
                        f"{2**-self.random.uniform(0.001, 13)}, layout={layout}")
-            self.make(options + (f", generations={generations}" if generations > 1 else ""))
-            ours = Layer(self.ours(), 0)
-            layer = json.loads(self.value("SELECT info FROM seen"))["layers"][0]
-            self.assertEqual((layer["bits"], layer["hashes"]),
-                             (ours.blocks * 512 * self.ours().width, ours.k), options)
+            self.sizes_are_those_of_the_page(
+                options + (f", generations={generations}" if generations > 1 else ""))
+
+    def test_each_row_of_the_table_of_sizes(self):
+        """On both sides of its ends and between them. No rate is less than the first row's, to
+        which the chance is added that two of the keys have the same hash."""
+        for row in range(240):
+            start = 2**(row // 8 - 30) * (1 + row % 8 / 8)
+            for n in (int(2**self.random.uniform(0, 40)), 2**40):
+                least = start + n / 2**64
+                within = start * self.random.random() / 8
+                for p in (math.nextafter(least, 0), least, least + within, least + within / 2):
+                    p = min(p, math.nextafter(1, 0))
+                    options = f"capacity={n}, growth=off, fpr={p!r}"
+                    if Fraction(p) >= Fraction(2**34 + n, 2**64):
+                        self.sizes_are_those_of_the_page(options)
+                        continue
+                    self.assertEqual(row, 0)
+                    with self.assertRaisesRegex(sqlite3.OperationalError,
+                                                "is less than layout blocked can keep for "):
+                        self.make(options)
 
 
 class LaterReleases(WithExtension):

@@ -1,7 +1,7 @@
 /* What the callbacks of a connection may do while a statement that the extension runs for itself is
  * at work: ask a filter table, make or drop one. What functions may do between the look at a key
  * and its change. And what a connection that has functions of these names already makes of
- * registering the extension. What an authorizer denies is in refusal_test.c.
+ * registering the extension. What an authorizer denies is in faults_test.c.
  *
  * SQLite's documentation forbids some of it. A host that does it all the same gets an answer that
  * is right or an error, and its table stays whole. */

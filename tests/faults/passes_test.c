@@ -5,7 +5,7 @@
  * Functions over megabytes ask by a nested statement whether to stop. How often they ask follows
  * from how much they process. They are stopped at the first question, at the second, and so on to
  * the last. Commands of filter tables run statements for each chunk, in which SQLite itself asks;
- * refusal_test.c and tests/world interrupt these.
+ * faults_test.c and tests/world interrupt these.
  */
 #include "connection.h"
 

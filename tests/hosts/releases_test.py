@@ -2,7 +2,7 @@
 """The oldest SQLite that is supported, 3.31.1, and the newest. Skips visibly when the source cannot
 be had. (That older ones are refused: host_test.c.)
 
-Oldest, Newest: the tests of pins, messages and refusals, and tests/world, with that SQLite compiled
+Oldest, Newest: the tests of pins, messages and faults, and tests/world, with that SQLite compiled
 in, under the sanitizers, in build/oldest and build/newest. PROGRAMS in the environment names other
 programs.
 
@@ -25,7 +25,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tests/packages"))
 from common import run, sqlite_source  # noqa: E402
 
-PROGRAMS = os.environ.get("PROGRAMS", "pins_test message_test refusal_test world").split()
+PROGRAMS = os.environ.get("PROGRAMS", "pins_test message_test faults_test world").split()
 CRATE = "https://static.crates.io/crates/libsqlite3-sys/libsqlite3-sys-0.18.0.crate"
 CRATE_SHA256 = "1e704a02bcaecd4a08b93a23f6be59d0bd79cd161e0963e9499165a0a35df7bd"
 CRATE_FOLDER = "libsqlite3-sys-0.18.0/sqlite3"

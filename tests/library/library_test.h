@@ -41,12 +41,10 @@ static inline void call_test(void **state) {
         return cmocka_run_group_tests_name(name, tests, NULL, NULL);                               \
     }
 
-/* Rows of a group of tests: what holds, as a sentence, and the function that shows it; RUN_BY with
- * what runs the function, and what is done before and after. */
-#define TEST(sentence, function) RUN_BY(call_test, NULL, NULL, sentence, function)
-#define RUN_BY(runner, set_up, tear_down, sentence, function)                                      \
+/* A row of a group of tests: what holds, as a sentence, and the function that shows it. */
+#define TEST(sentence, function)                                                                   \
     {                                                                                              \
-        sentence, runner, set_up, tear_down, &(struct test) {                                      \
+        sentence, call_test, NULL, NULL, &(struct test) {                                          \
             function                                                                               \
         }                                                                                          \
     }

@@ -1,10 +1,25 @@
-/* What is tried while something fails: every function, aggregate and table operation, and
- * registering them all. */
-#ifndef SCENARIOS_H
-#define SCENARIOS_H
-
+/* Every function, aggregate and table operation, and registering them all: every allocation fails
+ * in turn, alone and with all that follow; they are interrupted wherever SQLite asks whether to go
+ * on, and forbidden or ignored wherever SQLite asks an authorizer, for the statements that the
+ * extension itself runs, too; and an authorizer that forbids everything comes in while a statement
+ * runs, whichever.
+ *
+ * For each scenario the n-th occasion is made a fault, for n = 1, 2, ... until the scenario runs
+ * without meeting one. Each time the outcome must be the code of the fault, or success where SQLite
+ * can do without. Afterwards the database must answer the scenario's question as before the
+ * attempt, or as after it, when it succeeded all the same, and closing it must leave no byte
+ * allocated. What was interrupted succeeds the next time. What an authorizer has SQLite ignore (a
+ * column reads as NULL, a statement does nothing) is the user's own wish in the user's statements;
+ * so there the outcome may be another one, but the database is sound and nothing crashes or leaks.
+ *
+ * With PLACES=1 in the environment the faults are one for each place of ext/ that calls
+ * SQLite, an allocation and a question of an authorizer: no error of a call is passed over.
+ * (What a denial leaves within a transaction, tests/world asks.) With EVERY=8 every eighth
+ * occasion is a fault. */
 #define _GNU_SOURCE /* for dl_iterate_phdr */
 #include "connection.h"
+#include "failing_memory.h"
+
 #include "table/maintain.h"
 
 #include <link.h>
@@ -359,7 +374,7 @@ struct climb {
 
 static uintptr_t extension_begin, extension_end; /* its code */
 
-static inline int find_extension(struct dl_phdr_info *library, size_t size, void *argument) {
+static int find_extension(struct dl_phdr_info *library, size_t size, void *argument) {
     (void)size, (void)argument;
     for (int i = 0; i < library->dlpi_phnum; i++) {
         const uintptr_t begin = library->dlpi_addr + library->dlpi_phdr[i].p_vaddr;
@@ -370,11 +385,11 @@ static inline int find_extension(struct dl_phdr_info *library, size_t size, void
     return 0;
 }
 
-static inline uint64_t mix_place(uint64_t place, uint64_t more) {
+static uint64_t mix_place(uint64_t place, uint64_t more) {
     return (place ^ more) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-static inline _Unwind_Reason_Code climb_up(struct _Unwind_Context *context, void *argument) {
+static _Unwind_Reason_Code climb_up(struct _Unwind_Context *context, void *argument) {
     struct climb *climb = argument;
     uintptr_t address = _Unwind_GetIP(context);
     if (address < extension_begin || address >= extension_end) {
@@ -387,14 +402,14 @@ static inline _Unwind_Reason_Code climb_up(struct _Unwind_Context *context, void
     return ++climb->frames < PLACE_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-static inline void look_for_places(void) {
+static void look_for_places(void) {
     dl_iterate_phdr(find_extension, NULL);
     places.looked = places.chosen = 0;
     places.looking = true;
 }
 
 /* Where SQLite calls the test; also: what else tells one call from another. */
-static inline void look_at_place(uint64_t also) {
+static void look_at_place(uint64_t also) {
     struct climb climb = {.place = also};
     if (!places.looking)
         return;
@@ -412,12 +427,11 @@ static inline void look_at_place(uint64_t also) {
 }
 
 /* The number of the call at the n-th place that is new; 0 when there is none. */
-static inline long number_of_place(long nth) {
+static long number_of_place(long nth) {
     return nth <= places.chosen ? places.numbers[nth - 1] : 0;
 }
 
-/* Lets the n-th of something fail for each n in turn, and all that follow, too, if the caller makes
- * it so. */
+/* Lets the n-th of something fail for each n in turn. */
 struct fault {
     const char *what;
     int code;           /* what a statement ends with that meets the failure */
@@ -432,19 +446,150 @@ struct fault {
     } meets;
 };
 
-/* What each program says of its faults. */
-static void disarm(sqlite3 *database);
-static long failures;          /* since a fault was armed */
-static long next(long number); /* of the many alike in a long loop, a sample will do */
+/* ---- Faults ---- */
 
-/* How far to go on from one fault to the next: EVERY in the environment. */
-static long stride(void) {
-    const char *every = getenv("EVERY");
-    return every != NULL ? strtol(every, NULL, 10) : 1;
+static long countdown;  /* occasions until the fault; 0 when there is to be none */
+static bool of_memory;  /* allocations are counted, and else questions */
+static bool is_lasting; /* all that follow fail, too */
+static long failures;   /* since a fault was armed */
+static bool by_place;
+static int verdict = SQLITE_DENY; /* of the authorizer, to the question that is refused */
+
+static struct tally {
+    long failed;  /* attempts in which something failed, */
+    long refused; /* and which ended in the code of the fault */
+} attempts[2];    /* of questions, of memory */
+
+static int refuses(void) {
+    if (countdown == 0 || --countdown > 0)
+        return 0;
+    failures++;
+    countdown = is_lasting;
+    return 1;
 }
 
-static long attempts_failed;  /* in which something failed */
-static long attempts_refused; /* and which ended in the code of the fault */
+static bool allocation_fails(void) {
+    if (!of_memory)
+        return false;
+    look_at_place(0);
+    return refuses();
+}
+
+static int progress(void *argument) {
+    (void)argument;
+    return refuses();
+}
+
+static int interrupt(void *database) {
+    if (refuses())
+        sqlite3_interrupt(database);
+    return 0;
+}
+
+static int authorize(void *argument, int action, const char *a, const char *b, const char *c,
+                     const char *d) {
+    (void)argument, (void)c, (void)d;
+    /* SQLite 3.40 itself crashes in a recursive query of which a SELECT is ignored, with no
+     * extension loaded. */
+    if (verdict == SQLITE_IGNORE && (action == SQLITE_SELECT || action == SQLITE_RECURSIVE))
+        return SQLITE_OK;
+    /* If the ids are hidden from the table's own DELETE, 'clear' keeps the rows, which are then of
+     * generations that have not begun. */
+    if (verdict == SQLITE_IGNORE && action == SQLITE_READ && strcmp(b, "id") == 0)
+        return SQLITE_OK;
+    uint64_t asked = (uint64_t)action;
+    for (; places.looking && a != NULL && *a != '\0'; a++)
+        asked = mix_place(asked, (uint64_t)*a);
+    for (; places.looking && b != NULL && *b != '\0'; b++)
+        asked = mix_place(asked, (uint64_t)*b << 8);
+    look_at_place(asked);
+    return refuses() ? verdict : SQLITE_OK;
+}
+
+static void arm(long number) {
+    failures = 0;
+    of_memory = is_lasting = false;
+    countdown = number;
+}
+
+static void arm_allocation(sqlite3 *database, long number) {
+    (void)database;
+    arm(by_place ? number_of_place(number) : number);
+    of_memory = true;
+}
+
+static void arm_allocations(sqlite3 *database, long number) {
+    arm_allocation(database, number);
+    is_lasting = true;
+}
+
+static void arm_interrupt(sqlite3 *database, long number) {
+    arm(number);
+    sqlite3_progress_handler(database, 1, progress, NULL);
+}
+
+static void arm_interrupt_by_call(sqlite3 *database, long number) {
+    arm(number);
+    sqlite3_progress_handler(database, 1, interrupt, database);
+}
+
+static void arm_authorizer(sqlite3 *database, long number) {
+    arm(by_place ? number_of_place(number) : number);
+    sqlite3_set_authorizer(database, authorize, NULL);
+}
+
+static void look_for_allocations(sqlite3 *database, long number) {
+    (void)database, (void)number;
+    arm(0);
+    of_memory = true;
+    look_for_places();
+}
+
+static void look_for_questions(sqlite3 *database, long number) {
+    (void)number;
+    arm(0);
+    look_for_places();
+    sqlite3_set_authorizer(database, authorize, NULL);
+}
+
+static int forbid(void *argument, int action, const char *a, const char *b, const char *c,
+                  const char *d) {
+    (void)argument, (void)action, (void)a, (void)b, (void)c, (void)d;
+    return SQLITE_DENY;
+}
+
+/* A statement begins. */
+static int trace(unsigned type, void *database, void *statement, void *text) {
+    (void)type, (void)statement, (void)text;
+    if (refuses())
+        sqlite3_set_authorizer(database, forbid, NULL);
+    return 0;
+}
+
+static void arm_trace(sqlite3 *database, long number) {
+    arm(number);
+    sqlite3_trace_v2(database, SQLITE_TRACE_STMT, trace, database);
+}
+
+/* Without an authorizer SQLite keeps what it prepared while one ignored something. Setting one that
+ * refuses nothing makes it prepare all statements again. */
+static void disarm(sqlite3 *database) {
+    countdown = 0;
+    places.looking = false;
+    sqlite3_set_authorizer(database, authorize, NULL);
+    sqlite3_trace_v2(database, 0, NULL, NULL);
+    sqlite3_progress_handler(database, 0, NULL, NULL);
+    sqlite3_set_authorizer(database, NULL, NULL);
+}
+
+/* How far to go on from one fault to the next: EVERY in the environment. Of the many alike in a
+ * long loop, a sample will do. */
+static long next(long number) {
+    const char *every = getenv("EVERY");
+    if (by_place || number < (of_memory ? 3000 : 300))
+        return number + (every != NULL ? strtol(every, NULL, 10) : 1);
+    return number + (of_memory ? 331 : number / 8);
+}
 
 /* Runs a scenario with the n-th one failing. Returns false when there was no n-th. */
 static bool attempt_fault(const struct scenario *scenario, const struct fault *fault, long number,
@@ -462,8 +607,8 @@ static bool attempt_fault(const struct scenario *scenario, const struct fault *f
                            strncmp(sqlite3_errmsg(database), "seen: ", 6) == 0;
     require((code == expected || refused) && !says_more, "%s %ld: result %d (%s)", fault->what,
             number, code, sqlite3_errmsg(database));
-    attempts_failed += failures > 0;
-    attempts_refused += failures > 0 && refused && code != expected;
+    attempts[of_memory].failed += failures > 0;
+    attempts[of_memory].refused += failures > 0 && refused && code != expected;
     if (!sqlite3_get_autocommit(database))
         sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
     char *answer = ask(scenario, database);
@@ -505,14 +650,140 @@ static void attempt_faults(const struct scenario *scenario, const struct fault *
     char *after = ask(scenario, database);
     sqlite3_close(database);
     for (const struct fault *fault = faults; fault < faults + count; fault++) {
-        const long failed = attempts_failed, refused = attempts_refused;
+        const struct tally before_it[2] = {attempts[0], attempts[1]};
         for (long number = 1; attempt_fault(scenario, fault, number, expected, before, after);
              number = next(number))
             continue;
-        check_tally(scenario, fault, attempts_failed - failed, attempts_refused - refused);
+        check_tally(scenario, fault, attempts[of_memory].failed - before_it[of_memory].failed,
+                    attempts[of_memory].refused - before_it[of_memory].refused);
     }
     sqlite3_free(before);
     sqlite3_free(after);
 }
 
-#endif
+/* Every question of a scenario is ignored in turn, which leaves the database sound. Returns how
+ * many were. */
+static long ignore_each(const struct scenario *scenario) {
+    const struct fault FAULT = {.what = "ignored",
+                                .meets = by_place ? FAULT_AT_PLACES : FAULT_REFUSED};
+    long ignored = 0;
+    if (verdict != SQLITE_IGNORE) /* another round through all scenarios */
+        memset(places.seen, 0, sizeof places.seen);
+    verdict = SQLITE_IGNORE;
+    if (by_place) {
+        sqlite3 *database = prepare(scenario);
+        sqlite3_free(value_of(database, "PRAGMA integrity_check"));
+        look_for_questions(database, 0);
+        attempt(scenario, database);
+        disarm(database);
+        sqlite3_close(database);
+    }
+    for (long number = 1, now = 1; now > 0; number = next(number)) {
+        sqlite3 *database = prepare(scenario);
+        char *before = value_of(database, "PRAGMA integrity_check");
+        arm_authorizer(database, number);
+        const int code = attempt(scenario, database);
+        now = failures;
+        disarm(database);
+        if (!sqlite3_get_autocommit(database))
+            run(database, "ROLLBACK");
+        char *after = value_of(database, "PRAGMA integrity_check");
+        require(code != SQLITE_INTERNAL && code != SQLITE_MISUSE &&
+                    (strcmp(after, "ok") == 0 || strcmp(after, before) == 0),
+                "ignored %ld, result %d: %s, not %s", number, code, after, before);
+        sqlite3_free(before);
+        sqlite3_free(after);
+        close_after(FAULT.what, number, database);
+        ignored += now;
+    }
+    check_tally(scenario, &FAULT, ignored, ignored);
+    return ignored;
+}
+
+#define SHADOW_STATE "SELECT (SELECT group_concat(name) FROM sqlite_master) || " SHADOW_ROWS
+
+/* clear, while another connection of a shared cache reads the chunks. */
+static void clear_locked_chunks(void **unused) {
+    static const char PATH[] = "file:locked?mode=memory&cache=shared";
+    sqlite3 *database = open_database(PATH), *other = open_database(PATH);
+    sqlite3_stmt *reader;
+    (void)unused;
+    run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01); " TEN
+                  "INSERT INTO seen(key) SELECT i FROM c; BEGIN; CREATE TEMP TABLE written(x)");
+    char *before = value_of(database, SHADOW_STATE);
+    assert_int_equal(sqlite3_prepare_v2(other, "SELECT id FROM seen_data", -1, &reader, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(reader), SQLITE_ROW);
+    const int code = try(database, NULL, "INSERT INTO seen(seen) VALUES ('clear')");
+    assert_int_equal(code & 0xff, SQLITE_LOCKED);
+    sqlite3_finalize(reader);
+    run(database, "COMMIT");
+    char *after = value_of(database, SHADOW_STATE);
+    assert_string_equal(after, before);
+    sqlite3_free(before);
+    sqlite3_free(after);
+    close_database(other);
+    close_database(database);
+}
+
+static void test_faults(void **state) {
+    /* SQLite says SQLITE_ERROR where what it parses for itself is interrupted: in
+     * sqlite3_declare_vtab() and when a table is renamed. */
+    enum {
+        MEMORY = SQLITE_NOMEM,
+        STOP = SQLITE_INTERRUPT,
+        DENY = SQLITE_AUTH,
+        ERROR = SQLITE_ERROR
+    };
+    static const struct fault FAULTS[] = {
+        {"allocation", MEMORY, MEMORY, false, arm_allocation, FAULT_REFUSED},
+        {"allocations from", MEMORY, MEMORY, false, arm_allocations, FAULT_REFUSED},
+        {"interrupt", STOP, STOP, true, arm_interrupt, FAULT_REFUSED},
+        {"call of sqlite3_interrupt", STOP, ERROR, true, arm_interrupt_by_call, FAULT_COMES},
+        {"denial", DENY, ERROR, false, arm_authorizer, FAULT_REFUSED},
+        {"statement, then all denied", DENY, ERROR, true, arm_trace, FAULT_COMES},
+    };
+    static const struct fault BY_PLACE[] = {
+        {"nothing", MEMORY, MEMORY, false, look_for_allocations, FAULT_NOWHERE},
+        {"allocation", MEMORY, MEMORY, false, arm_allocation, FAULT_AT_PLACES},
+        {"nothing", DENY, ERROR, false, look_for_questions, FAULT_NOWHERE},
+        {"denial", DENY, ERROR, false, arm_authorizer, FAULT_AT_PLACES},
+    };
+    if (by_place)
+        attempt_faults(*state, BY_PLACE, COUNT_OF(BY_PLACE));
+    else
+        attempt_faults(*state, FAULTS, COUNT_OF(FAULTS));
+}
+
+static long ignored;
+
+static void test_ignored(void **state) {
+    ignored += ignore_each(*state);
+}
+
+/* By place, half of the scenarios have one of their own. SQLite can do without some pages of its
+ * cache, a copy of a chunk is left out, and a message that fails stays without words; else a
+ * failure of memory is reported. */
+static void test_sums(void **state) {
+    (void)state;
+    print_message("figures: %ld failures of allocations, %ld ended in SQLITE_NOMEM; %ld refusals, "
+                  "%ld ended in SQLITE_INTERRUPT or SQLITE_AUTH, %ld questions ignored\n",
+                  attempts[true].failed, attempts[true].refused, attempts[false].failed,
+                  attempts[false].refused, ignored);
+    assert_true(2 * attempts[true].failed >= ALL_SCENARIOS && said_out_of_memory > 0);
+    assert_true(10 * attempts[true].refused >= 9 * attempts[true].failed);
+    assert_true(2 * attempts[false].refused >= ALL_SCENARIOS && 2 * ignored >= ALL_SCENARIOS);
+}
+
+int main(void) {
+    enum { REST = 2 * ALL_SCENARIOS };
+    struct CMUnitTest tests[REST + 2] = {
+        [REST] = {"clear of chunks that are read", clear_locked_chunks, NULL, NULL, NULL},
+        [REST + 1] = {"Most faults are reported", test_sums, NULL, NULL, NULL}};
+    by_place = getenv("PLACES") != NULL;
+    add_scenarios(tests, test_faults);
+    add_scenarios(tests + ALL_SCENARIOS, test_ignored);
+    install_failing_memory();
+    sqlite3_initialize();
+    return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
+}
