@@ -72,10 +72,7 @@ typedef struct {
     F(napi_is_exception_pending, (napi_env e, bool *is)) \
     F(napi_open_handle_scope, (napi_env e, napi_handle_scope *scope)) \
     F(napi_set_instance_data, (napi_env e, void *data, napi_finalize finalize, void *hint)) \
-    F(napi_throw_error, (napi_env e, const char *code, const char *text)) \
-    F(napi_unwrap, (napi_env e, napi_value v, void **result)) \
-    F(napi_wrap, (napi_env e, napi_value v, void *native, napi_finalize finalize, void *hint, \
-        napi_ref *result))
+    F(napi_throw_error, (napi_env e, const char *code, const char *text))
 /* clang-format on */
 
 /* Programs in which Node is embedded have other names, and Windows binds a function to the file

@@ -1,9 +1,11 @@
-/* The addon filter.node: a filter in memory as a class of JavaScript, on the filter library. The
- * class Filter of filter.cjs derives from it, and checks options before it calls what is here.
+/* The addon filter.node: filters in memory for JavaScript, on the filter library. The class Filter
+ * of filter.cjs derives from the class here, and checks options before it calls it.
  *
- * The memory of a filter is in ArrayBuffers, which filter.cjs keeps in a private field. So the
+ * The memory of a filter is in ArrayBuffers, which filter.cjs keeps in private fields. So the
  * collector knows how large a filter is, and frees it without help. A finalizer of Node-API would
- * run only when the program waits, and a loop that makes a million filters never waits.
+ * run only when the program waits, and a loop that makes a million filters never waits. One of the
+ * buffers has C's structure, and is the first argument of each method. C finds it at once, while
+ * what napi_wrap ties to an object takes longer to find than to add a key.
  *
  * Keys are copied to the stack before they are used, because reading the next one may run functions
  * of the user, for example a getter, which may use the same filter. */
@@ -28,10 +30,9 @@ struct addon {
     struct sqlite_bloom_memory memory;
 };
 
-/* A call of a method. */
+/* A call of a method, the first argument of which is the filter. */
 struct call {
     napi_env env;
-    napi_value self;
     const char *name; /* of the method, for messages */
     struct sqlite_bloom_filter *filter;
     char problem[SQLITE_BLOOM_PROBLEM_SIZE]; /* at first OUT_OF_MEMORY */
@@ -58,8 +59,9 @@ static napi_value fail(const struct call *call) {
 static bool read_call(struct call *call, napi_env env, napi_callback_info info, size_t count,
                       napi_value *given) {
     void *filter, *name;
-    if (napi_get_cb_info(env, info, &count, given, &call->self, &name) != napi_ok ||
-        napi_unwrap(env, call->self, &filter) != napi_ok) {
+    size_t size;
+    if (napi_get_cb_info(env, info, &count, given, NULL, &name) != napi_ok ||
+        napi_get_arraybuffer_info(env, given[0], &filter, &size) != napi_ok) {
         napi_throw_error(env, NULL, "sqlite-bloom: this is not a Filter. Call a method of one");
         return false;
     }
@@ -156,12 +158,12 @@ static inline napi_value use_key(napi_env env, napi_callback_info info,
                                             char *)) {
     struct call call;
     struct sqlite_bloom_key key;
-    napi_value value, answer = NULL;
+    napi_value given[2], answer = NULL;
     char text[KEY_TEXT], *longer = NULL;
     int result = 0;
-    if (!read_call(&call, env, info, 1, &value))
+    if (!read_call(&call, env, info, 2, given))
         return NULL;
-    enum reading reading = read_key(&call, value, 0, text, sizeof text, &longer, &key);
+    enum reading reading = read_key(&call, given[1], 0, text, sizeof text, &longer, &key);
     if (reading == IS_KEY)
         result = change != NULL ? change(call.filter, key, call.problem)
                                 : sqlite_bloom_filter_check(call.filter, key);
@@ -172,9 +174,8 @@ static inline napi_value use_key(napi_env env, napi_callback_info info,
         strcpy(call.problem, IS_A_FILTER);
     if (reading == THROWN || result < 0)
         return fail(&call);
-    if (change != NULL)
-        return call.self;
-    napi_get_boolean(env, result == 1, &answer);
+    if (change == NULL)
+        napi_get_boolean(env, result == 1, &answer);
     return answer;
 }
 
@@ -259,23 +260,23 @@ static bool read_array(struct call *call, struct work *work, napi_value array, u
     return true;
 }
 
-/* addAll(array, number of keys before it), and check(array, 0, answers): the answers, a Uint8Array
- * of the same length, become 1 (in), 0 (certainly not in) and 2 (not a key). */
+/* addAll(filter, array, number of keys before it), and check(filter, array, 0, answers): the
+ * answers, a Uint8Array of that length, become 1 (in), 0 (certainly not in) and 2 (not a key). */
 static napi_value filter_read(napi_env env, napi_callback_info info) {
     struct call call;
     struct work work = {.answers = NULL};
-    napi_value given[3];
+    napi_value given[4];
     void *answers = NULL;
     uint32_t length;
     size_t room;
-    if (!read_call(&call, env, info, 3, given))
+    if (!read_call(&call, env, info, 4, given))
         return NULL;
-    napi_get_value_double(env, given[1], &work.number);
-    read_bytes(env, given[2], &answers, &room);
+    napi_get_value_double(env, given[2], &work.number);
+    read_bytes(env, given[3], &answers, &room);
     work.answers = answers;
-    return napi_get_array_length(env, given[0], &length) == napi_ok &&
-                   (answers == NULL || room >= length) && read_array(&call, &work, given[0], length)
-               ? call.self
+    return napi_get_array_length(env, given[1], &length) == napi_ok &&
+                   (answers == NULL || room >= length) && read_array(&call, &work, given[1], length)
+               ? NULL
                : fail(&call);
 }
 
@@ -321,7 +322,6 @@ static int build(struct call *call, napi_value more, double fpr, const char *opt
     return status;
 }
 
-/* new Filter(allocate, making, what it is made of, a second filter or a rate, options) */
 static int make(struct call *call, enum making making, const napi_value given[3],
                 struct sqlite_bloom_filter **made) {
     double capacity = 0, fpr = 0;
@@ -342,14 +342,16 @@ static int make(struct call *call, enum making making, const napi_value given[3]
     case OF_KEYS:
         return build(call, given[0], fpr, text, made);
     default:
-        if (napi_unwrap(call->env, given[0], &left) != napi_ok ||
-            napi_unwrap(call->env, given[1], &right) != napi_ok)
+        if (napi_get_arraybuffer_info(call->env, given[0], &left, &length) != napi_ok ||
+            napi_get_arraybuffer_info(call->env, given[1], &right, &length) != napi_ok)
             return SQLITE_BLOOM_REFUSED;
         return (making == OF_UNION ? sqlite_bloom_filter_union : sqlite_bloom_filter_intersect)(
             made, (const struct sqlite_bloom_filter *[]){left, right}, 2, NULL, call->problem);
     }
 }
 
+/* new Filter(allocate, making, what it is made of, a second filter or a rate, options). The
+ * structure is what is allocated last. */
 static napi_value filter_construct(napi_env env, napi_callback_info info) {
     static const char *const names[] = {"new Filter",           "new Filter", "Filter.build",
                                         "Filter.fromBlocklist", "union",      "intersection"};
@@ -359,7 +361,7 @@ static napi_value filter_construct(napi_env env, napi_callback_info info) {
     napi_value given[5];
     uint32_t making = OF_UNION;
     size_t count = 5;
-    if (napi_get_cb_info(env, info, &count, given, &call.self, NULL) != napi_ok ||
+    if (napi_get_cb_info(env, info, &count, given, NULL, NULL) != napi_ok ||
         napi_get_value_uint32(env, given[1], &making) != napi_ok || making > OF_INTERSECTION ||
         napi_get_instance_data(env, &data) != napi_ok)
         return NULL;
@@ -372,24 +374,21 @@ static napi_value filter_construct(napi_env env, napi_callback_info info) {
         addon->allocate = NULL;
         sqlite_bloom_filter_close(made);
     }
-    return status == SQLITE_BLOOM_OK &&
-                   napi_wrap(env, call.self, call.filter, NULL, NULL, NULL) == napi_ok
-               ? call.self
-               : fail(&call);
+    return status == SQLITE_BLOOM_OK ? NULL : fail(&call);
 }
 
-/* _get(what): 0 the layout, 1 the key rule, 2 the bytes, 3 the capacity, 4 its rate; and as the
- * bits say, 5 the number of keys, 6 the rate. What the filter has not got is "" or 0. */
+/* _get(filter, what): 0 the layout, 1 the key rule, 2 the bytes, 3 the capacity, 4 its rate; and as
+ * the bits say, 5 the number of keys, 6 the rate. What the filter has not got is "" or 0. */
 static napi_value filter_get(napi_env env, napi_callback_info info) {
     struct call call;
     struct sqlite_bloom_description is;
     struct sqlite_bloom_estimate now = {.count = 0};
-    napi_value given, result = NULL;
+    napi_value given[2], result = NULL;
     uint32_t what = 0;
     size_t length;
-    if (!read_call(&call, env, info, 1, &given))
+    if (!read_call(&call, env, info, 2, given))
         return NULL;
-    napi_get_value_uint32(env, given, &what);
+    napi_get_value_uint32(env, given[1], &what);
     const void *bytes = sqlite_bloom_filter_bytes(call.filter, &length);
     sqlite_bloom_filter_describe(call.filter, &is);
     if (what > 4)

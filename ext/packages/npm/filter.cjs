@@ -161,13 +161,14 @@ const notAFilter = (name, value) =>
 
 // The class, of what the addon exports.
 const makeClass = (define) => class Filter extends define(explain) {
-  #memory = []; // ArrayBuffers, in which C has the filter
+  #bytes; // ArrayBuffers, in which C has the filter
+  #filter;
 
   constructor(...given) {
     const [kind, ...more] = argumentsOf(given);
     const memory = [];
     super((bytes) => memory[memory.push(new ArrayBuffer(bytes)) - 1], MADE_OF[kind], ...more);
-    this.#memory = memory;
+    [this.#bytes, this.#filter] = memory;
   }
 
   static build(keys) {
@@ -204,10 +205,19 @@ const makeClass = (define) => class Filter extends define(explain) {
     return new Filter(MADE, "list", Buffer.from(text), ...parameters);
   }
 
+  has(key) {
+    return super.has(this.#filter, key);
+  }
+
+  add(key) {
+    super.add(this.#filter, key);
+    return this;
+  }
+
   addAll(keys) {
     let count = 0;
     for (const batch of batchesOf("addAll", keys)) {
-      super.addAll(batch, count);
+      super.addAll(this.#filter, batch, count);
       count += batch.length;
     }
     return this;
@@ -218,52 +228,52 @@ const makeClass = (define) => class Filter extends define(explain) {
       throw problem("check", `keys is ${shown(keys)}. Pass an array, for example [...keys]`);
     const array = isProxy(keys) ? [...keys] : keys;
     const answers = new Uint8Array(array.length);
-    super.check(array, 0, answers);
+    super.check(this.#filter, array, 0, answers);
     return answers;
   }
 
   delete(key) {
     const was = this.has(key);
-    super.delete(key);
+    super.delete(this.#filter, key);
     return was;
   }
 
   union(other) {
-    if (!(#memory in Object(other))) throw notAFilter("union", other);
-    return new Filter(MADE, "union", this, other);
+    if (!(#filter in Object(other))) throw notAFilter("union", other);
+    return new Filter(MADE, "union", this.#filter, other.#filter);
   }
 
   intersection(other) {
-    if (!(#memory in Object(other))) throw notAFilter("intersection", other);
-    return new Filter(MADE, "intersection", this, other);
+    if (!(#filter in Object(other))) throw notAFilter("intersection", other);
+    return new Filter(MADE, "intersection", this.#filter, other.#filter);
   }
 
   bytes() {
-    return this._get(2);
+    return super._get(this.#filter, 2);
   }
 
   get layout() {
-    return this._get(0);
+    return super._get(this.#filter, 0);
   }
 
   get key() {
-    return this._get(1) || null;
+    return super._get(this.#filter, 1) || null;
   }
 
   get capacity() {
-    return this._get(3) || null;
+    return super._get(this.#filter, 3) || null;
   }
 
   get fpr() {
-    return this._get(4) || null;
+    return super._get(this.#filter, 4) || null;
   }
 
   get count() {
-    return Math.round(this._get(5));
+    return Math.round(super._get(this.#filter, 5));
   }
 
   get fprNow() {
-    return this._get(6);
+    return super._get(this.#filter, 6);
   }
 
   [inspect.custom]() {
