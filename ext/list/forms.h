@@ -67,8 +67,8 @@ struct list_heading {
     uint64_t named; /* bit i: field i can be the entry, if `field` has none */
 };
 
-/* The options of a rule, from their dollar on, and what they do whatever the pattern of the rule is.
- * Most rules have the same few. The last ones are kept by the letter with which they begin. */
+/* The options of a rule, from their dollar on, and what they do whatever its pattern is. Most rules
+ * have the same few, so the last ones are kept by the letter with which they begin. */
 enum { LIST_KEPT = 32 };
 struct list_kept {
     struct list_piece options;
@@ -121,8 +121,8 @@ struct list_piece list_next_name(struct list_piece *names, enum list_form form);
 /* adblock.c */
 list_reader list_adblock;
 
-/* Reads the options of a rule if they are kept, from their dollar on, which is not at the end of the
- * rest. Returns their end, with the form of the rule; or their dollar. */
+/* Reads the options of a rule if they are kept, from their dollar on, after which the rest goes on.
+ * Returns their end, with the form of the rule; or their dollar. */
 const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
                                  enum list_form *form);
 
