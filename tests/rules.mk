@@ -35,11 +35,14 @@ TESTED_SQLITE = $(BUILD)/sqlite3.o -ldl
 CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 $(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D)
-	$(CC) -O1 -fsanitize=address -g -w -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
+	$(CC) -O0 -fsanitize=address -g1 -w -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
 	    -DSQLITE_ENABLE_COLUMN_METADATA -c -o $@ $<
 else
 TESTED_SQLITE = -lsqlite3
 endif
+# The folders that know no SQLite are those of build, whatever SQLite is.
+of_any_sqlite = $(patsubst $(BUILD)/%,$(if $(SQLITE),build,$(BUILD))/%,$(call objects_of,$(1), \
+    $(LIBRARY_SOURCES)))
 # Programs find the library beside their folder, so that a copy of the tree tests that of the copy.
 ifeq ($(shell uname -s),Darwin)
 BESIDE = -Wl,-rpath,@loader_path/..
@@ -62,8 +65,8 @@ $(call objects,$(1),-fPIC $(TEST_FLAGS) $(2))
 $(BUILD)/$(1)/limits.o: tests/runner/limits.c ext/base/limits.h
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)$$(COMPILE) -fPIC $(TEST_FLAGS) $(2) -c -o $$@ $$<
-$(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(sort $(SOURCES) $(LIBRARY_SOURCES))) \
-    $(BUILD)/$(1)/limits.o
+$(BUILD)/$(1)/$(LIBRARY): $(call objects_of,$(1),$(filter-out $(LIBRARY_SOURCES),$(SOURCES))) \
+    $(call of_any_sqlite,$(1)) $(BUILD)/$(1)/limits.o
 	$$(call say,LINK,$$@)$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) $$(SHARED) $$(NAMED) -o $$@ $$^ -lm
 $(foreach folder,library faults tables threads,$(call test_programs,$(1),$(2),\
     %_test: tests/$(folder)/%_test.c $(wildcard tests/$(folder)/*.h)))
@@ -101,13 +104,13 @@ WORLD = GLIBC_TUNABLES=glibc.malloc.tcache_count=60000:glibc.malloc.trim_thresho
 UNDER_SANITIZERS = \
     ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:detect_odr_violation=0 \
     LD_PRELOAD=$$(ldd $(SANITIZED)/$(LIBRARY) | awk "/libasan/ {print \$$3}")
-# $(call limited_suites,LIMITS,NAME,BUILD,BEFORE): what runs with other limits, in make test, too;
-# limited_tables: in make long alone.
-limited_suites = $(foreach program,fuse interface key_set list url, \
-        '$(program)_test with $(2) limits=BLOOM_LIMITS=$(1) $(3)/tests/$(program)_test') \
+# $(call limited_programs,LIMITS,NAME,BUILD): what runs with other limits, in make test, too;
+# $(call limited_suites,LIMITS,NAME,BUILD,BEFORE): the rest, in make long alone.
+limited_programs = $(foreach program,fuse interface key_set list url, \
+        '$(program)_test with $(2) limits=BLOOM_LIMITS=$(1) $(3)/tests/$(program)_test')
+limited_suites = \
     'scripts with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 \
-        $(PYTHON) tests/runner/sqllogictest.py --load $(3)/$(LIBRARY) tests/sql'
-limited_tables = \
+        $(PYTHON) tests/runner/sqllogictest.py --load $(3)/$(LIBRARY) tests/sql' \
     'filter tables with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 \
         EXTENSION=$(3)/$(LIBRARY) $(PYTHON) tests/tables/table_test.py' \
     'plans with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 SEED=5 \
@@ -124,7 +127,7 @@ NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
     $(foreach program,$(TEST_PROGRAMS),'$(program)=$(PLAIN)/tests/$(program)') \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
-    $(call limited_suites,smallest,small,$(PLAIN)) \
+    $(call limited_programs,smallest,small,$(PLAIN)) \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'URLs by their page=$(PYTHON) tests/documentation/urls_test.py Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
@@ -164,10 +167,10 @@ SANITIZED_SUITES = \
     $(foreach program,$(TEST_PROGRAMS), \
         '$(program) under sanitizers=$(SANITIZED)/tests/$(program)') \
     'faults by place under sanitizers=PLACES=1 $(SANITIZED)/tests/faults_test' \
-    $(call limited_suites,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS)) \
-    $(call limited_tables,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS))
+    $(call limited_programs,smallest,small sanitized,$(SANITIZED)) \
+    $(call limited_suites,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS))
 # These are for mutants, too. The first ones are in make long in a larger form.
-MUTANT_SUITES = $(call limited_tables,smallest,small,$(PLAIN)) \
+MUTANT_SUITES = $(call limited_suites,smallest,small,$(PLAIN)) \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Parsers' \
     $(LONGER_SUITES)
 LONGER_SUITES = \
@@ -179,12 +182,14 @@ LONG_SUITES = $(LONGER_SUITES) \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \
     'scripts under sanitizers=[$(SANITIZED)/$(LIBRARY)] $(UNDER_SANITIZERS) \
         $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED)/$(LIBRARY) tests/sql' \
+    $(call limited_programs,odd,odd,$(SANITIZED)) \
     $(call limited_suites,odd,odd,$(SANITIZED),$(UNDER_SANITIZERS)) \
-    $(call limited_tables,odd,odd,$(SANITIZED),$(UNDER_SANITIZERS)) \
     $(SANITIZED_SUITES) \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
-    'faults on the oldest SQLite=PLACES=1 SORTS=plain $(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'faults on the newest SQLite=PLACES=1 SORTS=plain $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'faults on the oldest SQLite=[$(SANITIZED)/$(LIBRARY)] PLACES=1 SORTS=plain \
+        $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'faults on the newest SQLite=[$(SANITIZED)/$(LIBRARY)] PLACES=1 SORTS=plain \
+        $(PYTHON) tests/hosts/releases_test.py Newest' \
     'lists and resolvers=$(PYTHON) tests/exchange/lists_test.py' \
     'lists and engines that block=$(PYTHON) tests/exchange/engines_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Scripts' \
@@ -223,8 +228,10 @@ EXHAUSTIVE_SUITES = \
     'world of four statements=STATEMENTS=4 RARE=0 $(WORLD)' \
     'world of five statements=STATEMENTS=5 RARE=0 SORTS=plain KINDS="memory memdb" \
         $(WORLD)' \
-    'costs on the oldest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'costs on the newest SQLite=PROGRAMS=cost_test $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'costs on the oldest SQLite=[$(BUILD)/counted/$(LIBRARY)] PROGRAMS=cost_test \
+        $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'costs on the newest SQLite=[$(BUILD)/counted/$(LIBRARY)] PROGRAMS=cost_test \
+        $(PYTHON) tests/hosts/releases_test.py Newest' \
     'sizing table=$(PYTHON) ext/filter/layouts/blocked_sizes.py | \
         cmp - ext/filter/layouts/blocked_sizes.h && echo 1 passed, 0 failed' \
     'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \

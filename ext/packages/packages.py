@@ -31,6 +31,7 @@ TOOLS = {
     "cargo": "cargo",
     "dpkg-dev": "dpkg-buildpackage",
     "debhelper": "dh",
+    "lowdown": "lowdown",
     "python3-apsw": "/usr/lib/python3/dist-packages/apsw",
     "emscripten": "emcc",
     "default-jdk-headless": "javac",
@@ -48,7 +49,7 @@ PACKAGES = {
     "crate": ("cargo", {"crate": "checkout_test.py Crate"}),
     "page": ("npm emscripten", {"WebAssembly": "web_test.py", "the page": "page_test.py"}),
     "site": ("python3-venv", {"the site": "site_test.py"}),
-    "deb": ("gcc libsqlite3-dev python3-apsw dpkg-dev debhelper",
+    "deb": ("gcc libsqlite3-dev python3-apsw dpkg-dev debhelper lowdown",
             {"Debian packages": "debian_test.py"}),
     "binaries": (BINARIES, {
         "binaries on arm64": "binaries_test.py Arm64",

@@ -19,6 +19,7 @@
 #: make screenshot     the picture of that page, which README shows (needs Chromium)
 #: make drivers        what the tests of packages and hosts need of PyPI and npm, once
 #: make hosts          loads the packages in other languages that are installed here
+#: make ci             all of long, coverage, packages, hosts and clusters in one run
 
 PACKAGES = $(BUILD)/packages
 PACKAGE_TOOLS = $(PACKAGES)/tools
@@ -32,7 +33,7 @@ AMALGAMATION = $(PACKAGES)/amalgamation/built
 PACKAGE_TOOLS_READY = $(PACKAGE_TOOLS)/ready
 $(PACKAGE_TOOLS_READY): ext/packages/requirements.txt
 	$(PYTHON) -m venv $(PACKAGE_TOOLS)
-	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check \
+	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check --no-compile \
 	    -r ext/packages/requirements.txt
 	@touch $@
 
@@ -132,16 +133,31 @@ screenshot: page drivers
 need-%:
 	@$(PYTHON) ext/packages/packages.py can $* >/dev/null
 
+PACKAGE_SUITES = $(shell $(PYTHON) ext/packages/packages.py suites)
+HOST_SUITE = 'hosts=[drivers $(shell $(PYTHON) ext/packages/packages.py can binaries wheel npm)] \
+    $(PYTHON) tests/hosts/hosts_test.py'
 # Much of it waits: for registries, for a browser, for one thread of a compiler.
+WAITING_RUN = JOBS=$${JOBS:-$$((2 * $$(nproc)))} MAKE='$(MAKE)' $(RUN)
 packages: $(LIBRARY)
-	+@JOBS=$${JOBS:-$$((2 * $$(nproc)))} MAKE='$(MAKE)' \
-	    $(RUN) $(shell $(PYTHON) ext/packages/packages.py suites)
+	+@$(WAITING_RUN) $(PACKAGE_SUITES)
 	@$(PYTHON) ext/packages/packages.py sums
 
-# make hosts, or make hosts HOSTS="PHP Perl": the packages in other languages that there are here.
-hosts: $(LIBRARY) drivers
-	+@$(MAKE) --no-print-directory $$($(PYTHON) ext/packages/packages.py can binaries wheel npm)
-	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
+# make hosts, or make hosts CASE=PHP: the packages in other languages that there are here.
+hosts: $(LIBRARY)
+	+@$(WAITING_RUN) $(HOST_SUITE)
+
+# In one run, so that no processor waits for the last suite of a kind.
+# Debian 12's own Go is too old to build actionlint (go install
+# github.com/rhysd/actionlint/cmd/actionlint@latest).
+ci: $(LIBRARY)
+	+@$(WAITING_RUN) $(LONG_SUITES) $(PACKAGE_SUITES) $(HOST_SUITE) $(CLUSTER_SUITES) \
+	    'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' \
+	    'clang builds without a warning=$(MAKE) -s CC=clang CFLAGS="-O2 -g -Werror" VARIANT=clang \
+	        VARIANT_FLAGS=-fPIC objects && echo 1 passed, 0 failed' \
+	    'formatted sources=git ls-files "*.c" "*.h" | xargs clang-format --dry-run -Werror && \
+	        echo 1 passed, 0 failed' \
+	    'workflows=if command -v actionlint; then actionlint && echo 1 passed, 0 failed; \
+	        else echo "skipped: actionlint is not installed"; echo 0 passed, 0 failed, 1 skipped; fi'
 
 .PHONY: amalgamation binaries wheel npm crate deb jar gem recipes page site drivers screenshot
-.PHONY: packages hosts
+.PHONY: packages hosts ci

@@ -35,7 +35,7 @@ NODE_HEADERS = [folder for folder in (pathlib.Path("/usr/include/node"), TOP / "
 PYTHON_HEADERS = sorted(pathlib.Path("/usr/include").glob("python3.*/Python.h"))
 # Where the number of the release stands in ext/packages, besides pages.
 NUMBERED = """amalgamation/README-filter.md amalgamation/README.md binaries/sqlpkg.json
-    debian/bloom.3sql debian/changelog java/pom.xml npm/package.json python/pyproject.toml
+    debian/changelog java/pom.xml npm/package.json python/pyproject.toml
     python/sqlite_bloom/__init__.py recipes/conanfile.py recipes/recipe.yaml
     ruby/lib/sqlite_bloom.rb ruby/sqlite-bloom.gemspec rust/Cargo.toml web/package.json"""
 

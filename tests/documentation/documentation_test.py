@@ -35,7 +35,7 @@ FORMATS = "documentation/format_test.py"
 PROGRAMS = "exchange/programs_test.py"
 NEWCOMER = "documentation/newcomer_test.py"
 PACKAGES = "packages/"
-HOSTS = "hosts/hosts.py"
+HOSTS = "hosts/hosts_test.py"
 RUN = {
     "CONTRIBUTING.md": {"sh": HERE},
     "README.md": {"sql": HERE, "text": HERE, "python": HERE, "sh": NEWCOMER},

@@ -150,7 +150,6 @@ class FilterLibrary(Unpacked):
                 ("bad http://EVIL.example./x?y https://other.example/b other.example/a no-url",
                  r"refused .*\nallowed .*\nrefused .*\nallowed .*\n", 1),
                 ("bad http://good.example/", r"allowed .*\n", 0),
-                ("bad --measure", r"1000000 requests, \d+ refused, \d+ ns each\n", 0),
                 ("none x", "guard: there is no filter none\n", 2),
                 ("broken x", "guard: sqlite_bloom_filter_open: the data is not a filter: it has"
                  " 1 byte and does not begin with 89424c4d.*\n", 2)):

@@ -20,8 +20,8 @@ import threading
 import unittest
 
 from common import (BUILD, DRIVERS, FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS, NAMESPACE,
-                    OVERLAY, PROGRAM, RELEASE, TOP, WORK, Scratch, can_mount, comments, examples,
-                    missing, needs, quick_compilers, release, run)
+                    OVERLAY, PROGRAM, QUICK_JAVA, RELEASE, TOP, WORK, Scratch, can_mount, comments,
+                    examples, missing, needs, quick_compilers, release, run)
 
 CACHE = WORK / "checkout"
 # $2: what is kept; $3: what is installed from registries; $4: these sources; $5: the script.
@@ -71,7 +71,8 @@ class Checkout(Scratch):
             "CARGO_HOME": f"{cache}/cargo", "CARGO_TARGET_DIR": f"{cache}/target",
             "GOMODCACHE": f"{cache}/go", "GOCACHE": f"{cache}/go-build",
             "GOFLAGS": "-modcacherw -mod=mod", "MAVEN_OPTS": f"-Dmaven.repo.local={cache}/m2",
-            "PIP_CACHE_DIR": f"{cache}/pip", "npm_config_cache": f"{cache}/npm", **environment}
+            "JDK_JAVA_OPTIONS": QUICK_JAVA, "PIP_CACHE_DIR": f"{cache}/pip",
+            "PIP_NO_COMPILE": "1", "npm_config_cache": f"{cache}/npm", **environment}
         script = f"cd {shlex.quote(str(self.project))}\n{script}"
         if not self.overlay:
             return run("sh", "-ec", script, env=environment)

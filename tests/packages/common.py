@@ -30,6 +30,8 @@ import sqlite_source  # noqa: E402,F401
 
 TOOLS = BUILD / "tools/bin/python"
 RELEASE = release.RELEASE
+# For programs of seconds, in which the JVM shall not spend more than that on making them faster.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 # The filter of key-1 to key-1000, made for 1000 keys at 1 %: every build, host and machine must
 # make these bytes.

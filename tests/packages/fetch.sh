@@ -9,12 +9,12 @@ folder=build/drivers
 mkdir -p $folder/node24 $folder/node26
 
 [ -x $folder/bin/python ] || "${PYTHON:-python3}" -m venv $folder
-$folder/bin/python -m pip install -q --disable-pip-version-check \
+$folder/bin/python -m pip install -q --disable-pip-version-check --no-compile \
     apsw sqlalchemy alembic peewee greenlet aiosqlite django mypy pysqlite3-binary \
     sqlcipher3-wheels adbc-driver-sqlite pyarrow numpy pandas polars scrapy datasette sqlite-utils \
     setuptools playwright hypothesis
 # This one's module is named apsw, too.
-$folder/bin/python -m pip install -q --disable-pip-version-check --upgrade \
+$folder/bin/python -m pip install -q --disable-pip-version-check --no-compile --upgrade \
     --target $folder/multiple_ciphers apsw-sqlite3mc
 
 command -v npm >/dev/null || exit 0

@@ -8,7 +8,8 @@ import tempfile
 import unittest
 import zipfile
 
-from common import (BUILD, FILTER, FILTER_MD5, RELEASE, TOP, WORK, examples, needs, platforms, run)
+from common import (BUILD, FILTER, FILTER_MD5, QUICK_JAVA, RELEASE, TOP, WORK, examples, needs,
+                    platforms, run)
 
 GROUP = "example/bloom"
 REPOSITORY = BUILD / "java/repository"
@@ -97,13 +98,13 @@ class Project(unittest.TestCase):
             (sources / f"{name}.java").write_text(program)
         shutil.rmtree(STORE / GROUP, ignore_errors=True)  # of another build
         run("mvn", "-B", "-ntp", "-q", f"-Dmaven.repo.local={STORE}", "compile",
-            "dependency:copy-dependencies", cwd=cls.folder)
+            "dependency:copy-dependencies", cwd=cls.folder, env={"MAVEN_OPTS": QUICK_JAVA})
 
     def java(self, *arguments):
         folder = self.folder / "target"
         temporary = self.folder / "temporary"
         temporary.mkdir(exist_ok=True)
-        output = run("java", "-cp", f"{folder}/classes:{folder}/dependency/*",
+        output = run("java", *QUICK_JAVA.split(), "-cp", f"{folder}/classes:{folder}/dependency/*",
                      f"-Djava.io.tmpdir={temporary}", *arguments)
         return [line for line in output.splitlines() if not line.startswith("SLF4J")]
 

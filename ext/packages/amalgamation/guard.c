@@ -1,7 +1,6 @@
-/* A request guard: reads a filter that is stored in a row, once, and asks it in memory.
+/* A request guard: reads a filter that is stored in a row, once, and checks URLs in memory.
  *
- *     guard DATABASE NAME URL ...       asks about each URL: exit status 1 when one is on the list
- *     guard DATABASE NAME --measure     asks a million times, and says how long one takes
+ *     guard DATABASE NAME URL ...       exit status 1 when one of these URLs is on the list
  *
  * The row was made in SQL, as in
  *
@@ -14,9 +13,7 @@
 
 #include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Opens the filter of that name. A BLOB is valid only until its statement goes on, so the statement
  * is kept, and the filter is a view on SQLite's bytes: nothing is copied. */
@@ -48,19 +45,6 @@ static int is_refused(const struct sqlite_bloom_filter *filter, const char *url)
     return answer != 0 && answer != SQLITE_BLOOM_NO_KEY;
 }
 
-static void measure(const struct sqlite_bloom_filter *filter) {
-    enum { REQUESTS = 1000000 };
-    char url[64];
-    int refused = 0;
-    clock_t begun = clock();
-    for (int i = 0; i < REQUESTS; i++) {
-        snprintf(url, sizeof url, "http://host%d.example/%d", i % 1000, i);
-        refused += is_refused(filter, url);
-    }
-    double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
-    printf("%d requests, %d refused, %.0f ns each\n", REQUESTS, refused, seconds * 1e9 / REQUESTS);
-}
-
 int main(int count, char **arguments) {
     sqlite3 *database;
     sqlite3_stmt *row = NULL;
@@ -75,14 +59,10 @@ int main(int count, char **arguments) {
         return 2;
     }
     struct sqlite_bloom_filter *filter = read_filter(database, arguments[2], &row);
-    if (filter != NULL && strcmp(arguments[3], "--measure") == 0) {
-        measure(filter);
-    } else if (filter != NULL) {
-        for (int i = 3; i < count; i++) {
-            int is_listed = is_refused(filter, arguments[i]);
-            printf("%s %s\n", is_listed ? "refused" : "allowed", arguments[i]);
-            refused |= is_listed;
-        }
+    for (int i = 3; filter != NULL && i < count; i++) {
+        int is_listed = is_refused(filter, arguments[i]);
+        printf("%s %s\n", is_listed ? "refused" : "allowed", arguments[i]);
+        refused |= is_listed;
     }
     int status = filter != NULL ? refused : 2;
     sqlite_bloom_filter_close(filter); /* before its bytes go */

@@ -26,8 +26,7 @@ def make_tree(tree):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(release.TOP / name, target)
     shutil.copytree(SOURCES, tree / "debian",
-                    ignore=shutil.ignore_patterns("build.py", "manual_page.py", "bloom.3sql",
-                                                  "__pycache__"))
+                    ignore=shutil.ignore_patterns("build.py", "__pycache__"))
 
 
 def main():

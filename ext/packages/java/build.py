@@ -35,7 +35,8 @@ def main():
         ["mvn", "-B", "-ntp", "-q", f"-Dmaven.repo.local={STORE}", "deploy", "-Dexec.skip",
          "-Dmaven.install.skip", f"-DaltDeploymentRepository=built::{repository}"],
         cwd=TREE, check=False, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, env={**os.environ, "MAVEN_OPTS": "-Duser.language=en"},
+        stderr=subprocess.STDOUT, env={
+            **os.environ, "MAVEN_OPTS": "-Duser.language=en -XX:TieredStopAtLevel=1"},
     )
     if ran.returncode != 0:
         sys.exit(f"build.py: mvn failed:\n{ran.stdout[-4000:]}")

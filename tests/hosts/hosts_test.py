@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Loads the built packages in languages that are installed here, and prints a table. Java, Go, Rust
-and Ruby are not among them: tests/packages loads their packages.
-
-    hosts.py [NAME...]      only the hosts whose names hold one of the words
+"""Loads the built packages in languages that are installed here. Java, Go, Rust and Ruby are not
+among them: tests/packages loads their packages.
 
 Each host is one of the short scripts in load/, which a user can copy. A script makes a filter of
 'a', 'b' and 42, and prints its MD5 digest as the host sees the BLOB. It binds the filter again to
@@ -23,7 +21,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -190,42 +187,28 @@ HOSTS = {
         ("peewee", "python"), ("sqlx", "rust"))}}
 
 
-def judge(output):
-    """Fails unless a script has printed what it must."""
-    (filter_,) = loaded(TOP / "bloom.so").execute(
-        "SELECT bloom_agg(column1) FROM (VALUES ('a'), ('b'), (42))").fetchone()
-    said = [line.strip() for line in output.splitlines()
-            if line.startswith(("md5 ", "found ", "error"))]
-    assert len(said) >= 3 and said[2].startswith("error") and MESSAGE in said[2], output
-    assert said[:2] == [f"md5 {hashlib.md5(filter_).hexdigest()}", "found 101"], output
+class Hosts(unittest.TestCase):
+    @classmethod
+    def tearDownClass(cls):
+        if environment.cache_info().currsize:
+            environment().remove()
+
+    def judge(self, name):
+        """Fails unless a script prints what it must."""
+        output = HOSTS[name]()
+        if name.startswith("ORM"):
+            return  # it has been judged by its comments
+        (filter_,) = loaded(TOP / "bloom.so").execute(
+            "SELECT bloom_agg(column1) FROM (VALUES ('a'), ('b'), (42))").fetchone()
+        said = [line.strip() for line in output.splitlines()
+                if line.startswith(("md5 ", "found ", "error"))]
+        self.assertEqual(said[:2], [f"md5 {hashlib.md5(filter_).hexdigest()}", "found 101"], output)
+        self.assertRegex(said[2], f"^error.*{MESSAGE}")
 
 
-def examine(name):
-    started = time.monotonic()
-    outcome, problem = "ok", ""
-    try:
-        printed = HOSTS[name]()
-        if not name.startswith("ORM"):  # those have been judged by their comments
-            judge(printed)
-    except unittest.SkipTest as reason:
-        outcome, problem = "skip", reason
-    except (AssertionError, OSError, subprocess.SubprocessError) as error:
-        outcome, problem = "FAIL", error
-    print(f"{outcome:4} {name:24} {time.monotonic() - started:7.1f} s  {problem}", flush=True)
-    return outcome
-
-
-def main(words):
-    if not LIBRARY.exists():
-        sys.exit("hosts.py: there is no library; run make hosts")
-    chosen = [name for name in HOSTS if not words or any(word in name for word in words)]
-    outcomes = [examine(name) for name in chosen]
-    if environment.cache_info().currsize:
-        environment().remove()
-    counts = [outcomes.count(kind) for kind in ("ok", "FAIL", "skip")]
-    print("{} passed, {} failed, {} skipped".format(*counts))
-    return 1 if counts[1] or not counts[0] else 0
-
+for each in HOSTS:
+    setattr(Hosts, "test_" + re.sub(r"\W+", "_", each),
+            lambda self, name=each: self.judge(name))
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    unittest.main(verbosity=2)  # so that a skip says why
