@@ -248,8 +248,9 @@ static void keep_message(void *message, int code, const char *text) {
 
 /* SQLite takes no message from a table for a SAVEPOINT that fails. */
 static void savepoint_logs_what_waits(void) {
-#if SQLITE_VERSION_NUMBER >= 3034000
     char message[200] = "";
+    if (sqlite3_libversion_number() < 3034000) /* nothing waits */
+        return;
     sqlite3_shutdown();
     sqlite3_config(SQLITE_CONFIG_LOG, keep_message, message);
     sqlite3 *database = open_database(":memory:");
@@ -264,7 +265,6 @@ static void savepoint_logs_what_waits(void) {
     close_database(database);
     sqlite3_shutdown();
     sqlite3_config(SQLITE_CONFIG_LOG, NULL, NULL);
-#endif
 }
 
 static void older_releases_have_no_drafts(void) {
