@@ -154,8 +154,7 @@ static bool list_answers_nothing(struct list_piece value) {
 
 /* Returns whether a rule with some options, from their dollar on, does not block, has a condition,
  * or stops whoever opens what its pattern names. LIST_PLAIN means that some of them are not
- * options. The next rule may have the same options, so they are kept if they mean that for any
- * pattern. */
+ * options. Keeps options that mean the same for any pattern. */
 static enum list_form list_with_options(struct bloom_list *list, struct list_piece options,
                                         struct list_piece pattern) {
     struct list_piece rest = {options.at + 1, options.end};
@@ -175,19 +174,20 @@ static enum list_form list_with_options(struct bloom_list *list, struct list_pie
                                 : has[LIST_NO_OPTION]               ? LIST_PLAIN
                                 : has[LIST_KIND] && !has[LIST_PAGE] ? LIST_ADBLOCK_CONDITION
                                                                     : LIST_ADBLOCK_OPTIONS;
-    if (with != LIST_PLAIN && !list_has(options, '~') && !list_contains(options, "denyallow")) {
-        list->state.options = options;
-        list->state.with_options = with;
-    }
+    if (with != LIST_PLAIN && !list_has(options, '~') && !list_contains(options, "denyallow"))
+        list->state.kept[options.at[1] % LIST_KEPT] = (struct list_kept){options, with};
     return with;
 }
 
-size_t list_same_options(const struct bloom_list *list, struct list_piece rest) {
-    const size_t length = list_length(list->state.options);
-    return length > 0 && length < list_length(rest) &&
-                   memcmp(rest.at, list->state.options.at, length) == 0
-               ? length
-               : 0;
+const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
+                                 enum list_form *form) {
+    const struct list_kept *kept = &list->state.kept[rest.at[1] % LIST_KEPT];
+    const size_t length = list_length(kept->options);
+    if (length == 0 || length >= list_length(rest) ||
+        memcmp(rest.at, kept->options.at, length) != 0)
+        return rest.at;
+    *form = kept->form;
+    return rest.at + length;
 }
 
 /* Returns the dollar before the options of a rule, or the end if there are none. It is the last

@@ -67,6 +67,14 @@ struct list_heading {
     uint64_t named; /* bit i: field i can be the entry, if `field` has none */
 };
 
+/* The options of a rule, from their dollar on, and what they do whatever its pattern is. Most rules
+ * have the same few, so the last ones are kept by the letter with which they begin. */
+enum { LIST_KEPT = 32 };
+struct list_kept {
+    struct list_piece options;
+    enum list_form form;
+};
+
 /* What a line leaves for the next call. */
 struct list_state {
     /* The rest of a line with several names, and how it is read. */
@@ -75,9 +83,7 @@ struct list_state {
     bool begun;    /* a line has been read that is not a remark, so no heading can follow */
     bool adblock;  /* the list has the heading [Adblock ...] */
     bool defanged; /* something defanged has been read */
-    /* The options of the last rule and what they do, because most rules have the same. */
-    struct list_piece options;
-    enum list_form with_options;
+    struct list_kept kept[LIST_KEPT];
     struct list_heading heading;
 };
 
@@ -115,9 +121,10 @@ struct list_piece list_next_name(struct list_piece *names, enum list_form form);
 /* adblock.c */
 list_reader list_adblock;
 
-/* Returns the length of the options of the last rule if the rest of a line begins with them, or
- * 0. */
-size_t list_same_options(const struct bloom_list *list, struct list_piece rest);
+/* Reads the options of a rule if they are kept, from their dollar on, after which the rest goes on.
+ * Returns their end, with the form of the rule; or their dollar. */
+const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
+                                 enum list_form *form);
 
 /* Returns true if a pattern that nothing marks as a rule is only a part of an address. */
 bool list_is_part(const struct bloom_list *list, struct list_piece pattern);

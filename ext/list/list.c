@@ -126,10 +126,8 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     const uint8_t *stop = at + plain.end;
     if (*form == LIST_ADBLOCK) {
         stop += stop < most && *stop == '^';
-        if (stop < most && *stop == '$') {
-            stop += list_same_options(list, (struct list_piece){stop, most});
-            *form = list->state.with_options;
-        }
+        if (stop + 1 < most && *stop == '$')
+            stop = list_kept_options(list, (struct list_piece){stop, most}, form);
     }
     if (*form >= LIST_NO_KEY || (stop < end && *stop != '\n' && *stop != '\r'))
         return false;

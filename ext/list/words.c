@@ -26,8 +26,9 @@ static size_t list_mark(struct bloom_list *list, struct list_piece line) {
 /* Removes what documents and YAML write around an item, so that the other forms see what is in it:
  * its mark, the bars at both ends of a row, and quotation marks or backticks around all of it. */
 enum list_form list_marks(struct bloom_list *list, struct list_piece *line) {
-    if (url_is_letter(*line->at)) /* as most lines do */
-        return LIST_OTHER;
+    if (url_is_letter(*line->at) || *line->at == '/' || *line->at == '.' || *line->at == '@' ||
+        list_begins(*line, "||"))
+        return LIST_OTHER;    /* early, because most lines begin so */
     *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
     if (line->at == line->end)
         return LIST_NOTHING;
