@@ -104,13 +104,13 @@ WORLD = GLIBC_TUNABLES=glibc.malloc.tcache_count=60000:glibc.malloc.trim_thresho
 UNDER_SANITIZERS = \
     ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:detect_odr_violation=0 \
     LD_PRELOAD=$$(ldd $(SANITIZED)/$(LIBRARY) | awk "/libasan/ {print \$$3}")
-# $(call limited_suites,LIMITS,NAME,BUILD,BEFORE): what runs with other limits, in make test, too;
-# limited_tables: in make long alone.
-limited_suites = $(foreach program,fuse interface key_set list url, \
-        '$(program)_test with $(2) limits=BLOOM_LIMITS=$(1) $(3)/tests/$(program)_test') \
+# $(call limited_programs,LIMITS,NAME,BUILD): what runs with other limits, in make test, too;
+# $(call limited_suites,LIMITS,NAME,BUILD,BEFORE): the rest, in make long alone.
+limited_programs = $(foreach program,fuse interface key_set list url, \
+        '$(program)_test with $(2) limits=BLOOM_LIMITS=$(1) $(3)/tests/$(program)_test')
+limited_suites = \
     'scripts with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 \
-        $(PYTHON) tests/runner/sqllogictest.py --load $(3)/$(LIBRARY) tests/sql'
-limited_tables = \
+        $(PYTHON) tests/runner/sqllogictest.py --load $(3)/$(LIBRARY) tests/sql' \
     'filter tables with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 \
         EXTENSION=$(3)/$(LIBRARY) $(PYTHON) tests/tables/table_test.py' \
     'plans with $(2) limits=[$(3)/$(LIBRARY)] $(4) BLOOM_LIMITS=$(1) CACHE_SIZE=2 SEED=5 \
@@ -127,7 +127,7 @@ NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
     $(foreach program,$(TEST_PROGRAMS),'$(program)=$(PLAIN)/tests/$(program)') \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
-    $(call limited_suites,smallest,small,$(PLAIN)) \
+    $(call limited_programs,smallest,small,$(PLAIN)) \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'URLs by their page=$(PYTHON) tests/documentation/urls_test.py Page' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
@@ -167,10 +167,10 @@ SANITIZED_SUITES = \
     $(foreach program,$(TEST_PROGRAMS), \
         '$(program) under sanitizers=$(SANITIZED)/tests/$(program)') \
     'faults by place under sanitizers=PLACES=1 $(SANITIZED)/tests/faults_test' \
-    $(call limited_suites,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS)) \
-    $(call limited_tables,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS))
+    $(call limited_programs,smallest,small sanitized,$(SANITIZED)) \
+    $(call limited_suites,smallest,small sanitized,$(SANITIZED),$(UNDER_SANITIZERS))
 # These are for mutants, too. The first ones are in make long in a larger form.
-MUTANT_SUITES = $(call limited_tables,smallest,small,$(PLAIN)) \
+MUTANT_SUITES = $(call limited_suites,smallest,small,$(PLAIN)) \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py Parsers' \
     $(LONGER_SUITES)
 LONGER_SUITES = \
@@ -182,8 +182,8 @@ LONG_SUITES = $(LONGER_SUITES) \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py Platforms' \
     'scripts under sanitizers=[$(SANITIZED)/$(LIBRARY)] $(UNDER_SANITIZERS) \
         $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED)/$(LIBRARY) tests/sql' \
+    $(call limited_programs,odd,odd,$(SANITIZED)) \
     $(call limited_suites,odd,odd,$(SANITIZED),$(UNDER_SANITIZERS)) \
-    $(call limited_tables,odd,odd,$(SANITIZED),$(UNDER_SANITIZERS)) \
     $(SANITIZED_SUITES) \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
     'faults on the oldest SQLite=[$(SANITIZED)/$(LIBRARY)] PLACES=1 SORTS=plain \

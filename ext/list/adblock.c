@@ -152,12 +152,15 @@ static bool list_answers_nothing(struct list_piece value) {
            (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
 }
 
-/* Returns whether a rule with some options does not block, has a condition, or stops whoever opens
- * what its pattern names. LIST_PLAIN means that some of them are not options. */
-static enum list_form list_with_options(struct list_piece options, struct list_piece pattern) {
+/* Returns whether a rule with some options, from their dollar on, does not block, has a condition,
+ * or stops whoever opens what its pattern names. LIST_PLAIN means that some of them are not
+ * options. Keeps options that mean the same for any pattern. */
+static enum list_form list_with_options(struct bloom_list *list, struct list_piece options,
+                                        struct list_piece pattern) {
+    struct list_piece rest = {options.at + 1, options.end};
     bool has[LIST_ANY_OPTION + 1] = {false};
-    while (options.at < options.end) {
-        struct list_piece value = list_split(&options, ',');
+    while (rest.at < rest.end) {
+        struct list_piece value = list_split(&rest, ',');
         enum list_option option = list_option_of(list_trim(list_split(&value, '=')));
         if (option == LIST_REWRITE)
             option = list_answers_nothing(value) ? LIST_ANY_OPTION : LIST_CHANGES;
@@ -166,11 +169,25 @@ static enum list_form list_with_options(struct list_piece options, struct list_p
                                                                        : LIST_ANY_OPTION;
         has[option] = true;
     }
-    return has[LIST_CHANGES]                   ? LIST_MODIFIER
-           : has[LIST_CONDITION]               ? LIST_ADBLOCK_CONDITION
-           : has[LIST_NO_OPTION]               ? LIST_PLAIN
-           : has[LIST_KIND] && !has[LIST_PAGE] ? LIST_ADBLOCK_CONDITION
-                                               : LIST_ADBLOCK_OPTIONS;
+    const enum list_form with = has[LIST_CHANGES]                   ? LIST_MODIFIER
+                                : has[LIST_CONDITION]               ? LIST_ADBLOCK_CONDITION
+                                : has[LIST_NO_OPTION]               ? LIST_PLAIN
+                                : has[LIST_KIND] && !has[LIST_PAGE] ? LIST_ADBLOCK_CONDITION
+                                                                    : LIST_ADBLOCK_OPTIONS;
+    if (with != LIST_PLAIN && !list_has(options, '~') && !list_contains(options, "denyallow"))
+        list->state.kept[options.at[1] % LIST_KEPT] = (struct list_kept){options, with};
+    return with;
+}
+
+const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
+                                 enum list_form *form) {
+    const struct list_kept *kept = &list->state.kept[rest.at[1] % LIST_KEPT];
+    const size_t length = list_length(kept->options);
+    if (length == 0 || length >= list_length(rest) ||
+        memcmp(rest.at, kept->options.at, length) != 0)
+        return rest.at;
+    *form = kept->form;
+    return rest.at + length;
 }
 
 /* Returns the dollar before the options of a rule, or the end if there are none. It is the last
@@ -190,31 +207,6 @@ static const uint8_t *list_options(struct list_piece line) {
             return dollar;
     }
     return line.end;
-}
-
-const uint8_t *list_plain_options(struct bloom_list *list, struct list_piece rest,
-                                  enum list_form *form) {
-    const size_t length = list_length(list->state.options);
-    if (length == 0 || list_length(rest) <= length ||
-        memcmp(rest.at, list->state.options.at, length) != 0 || rest.at[length] != '\n') {
-        const uint8_t *end = rest.at + 1;
-        while (end < rest.end && (url_is_letter(*end) || url_is_digit(*end) ||
-                                  (*end != '\0' && strchr("-_,.=|~", *end) != NULL))) {
-            if ((*end == '~' && (end[-1] == '=' || end[-1] == '|')) ||
-                (*end == '=' && list_ends((struct list_piece){rest.at, end}, "denyallow")))
-                return rest.at; /* an exception, which may be for the page of the rule */
-            end++;
-        }
-        if (list_options((struct list_piece){rest.at - 1, end}) != rest.at)
-            return rest.at;
-        list->state.options = (struct list_piece){rest.at, end};
-        list->state.with_options =
-            list_with_options((struct list_piece){rest.at + 1, end}, (struct list_piece){end, end});
-        if (list->state.with_options == LIST_PLAIN)
-            list->state.with_options = LIST_ADBLOCK_CONDITION;
-    }
-    *form = list->state.with_options;
-    return rest.at + list_length(list->state.options);
 }
 
 /* Returns true if what is before options may be the pattern of a rule although nothing marks it as
@@ -271,7 +263,7 @@ enum list_form list_adblock(struct bloom_list *list, struct list_piece *line) {
         const bool is_rule = form == LIST_ADBLOCK || dollar[-1] == '^' || dollar[-1] == '|' ||
                              (*line->at == '/' && dollar[-1] == '/');
         enum list_form with =
-            list_with_options((struct list_piece){dollar + 1, line->end}, pattern);
+            list_with_options(list, (struct list_piece){dollar, line->end}, pattern);
         if (is_rule && with == LIST_PLAIN) /* a program drops a rule that it does not know */
             with = LIST_ADBLOCK_CONDITION;
         if (is_rule || (with != LIST_PLAIN && list_is_pattern(pattern))) {

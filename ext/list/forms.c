@@ -27,35 +27,28 @@ static enum list_form list_bare(struct bloom_list *list, struct list_piece *line
                                                                   : LIST_PLAIN;
 }
 
-/* The first form that recognises a line reads it. Each row says why it is not further down. A form
- * with a sign reads only lines that begin with that. */
-static const struct {
-    list_reader *read;
-    uint8_t sign;
-} ORDER[] = {
-    {list_heading, 0},      /* may be in a remark, and says how the lines after it are read */
-    {list_remark, 0},       /* may contain anything */
-    {list_row, 0},          /* knows its field by the heading, whatever is in the others */
-    {list_marks, 0},        /* removes marks, so that the other forms see what is in the item */
-    {list_signature, 0},    /* contains options and values of every kind */
-    {list_pattern, '['},    /* its bracket also begins rules of AdGuard */
-    {list_expression, '('}, /* its bar is also a sign of rules of Adblock */
-    {list_adblock, 0},      /* its signs are in no other form, and its options may contain any */
-    {list_hosts, 0},        /* an address followed by names, of which a tab separates no fields */
-    {list_dnsmasq, 0},      /* these three begin with a word of their own, or have a record as */
-    {list_unbound, 0},      /* second word; their values contain the quotation marks and tabs */
-    {list_zone, 0},         /* asked for next */
-    {list_map, 0},          /* its key is a word for a type */
-    {list_proxy, 0},        /* its first field is a word of its own */
-    {list_fields, 0},       /* knows a page, which may contain commas and bars */
-    {list_words, 0},        /* any other line with blanks */
-    {list_bare, 0},         /* what is left is one word */
+/* The first form that recognises a line reads it. Each row says why it is not further down. */
+static list_reader *const ORDER[] = {
+    list_heading,    /* may be in a remark, and says how the lines after it are read */
+    list_remark,     /* may contain anything */
+    list_row,        /* knows its field by the heading, whatever is in the others */
+    list_marks,      /* removes marks, so that the other forms see what is in the item */
+    list_signature,  /* contains options and values of every kind */
+    list_expression, /* its bar is also a sign of rules of Adblock */
+    list_adblock,    /* its signs are in no other form, and its options may contain any */
+    list_hosts,      /* an address followed by names, of which a tab separates no fields */
+    list_dnsmasq,    /* these three begin with a word of their own, or have a record as second */
+    list_unbound,    /* word; their values contain the quotation marks and tabs asked for next */
+    list_zone,       list_map, /* its key is a word for a type, perhaps after a bracket */
+    list_proxy,                /* its first field is a word of its own */
+    list_fields,               /* knows a page, which may contain commas and bars */
+    list_words,                /* any other line with blanks */
+    list_bare,                 /* what is left is one word */
 };
 
 enum list_form list_narrow(struct bloom_list *list, struct list_piece *line) {
     enum list_form form = LIST_OTHER;
     for (size_t i = 0; form == LIST_OTHER; i++)
-        if (ORDER[i].sign == 0 || ORDER[i].sign == *line->at)
-            form = ORDER[i].read(list, line);
+        form = ORDER[i](list, line);
     return form;
 }

@@ -67,6 +67,14 @@ struct list_heading {
     uint64_t named; /* bit i: field i can be the entry, if `field` has none */
 };
 
+/* The options of a rule, from their dollar on, and what they do whatever its pattern is. Most rules
+ * have the same few, so the last ones are kept by the letter with which they begin. */
+enum { LIST_KEPT = 32 };
+struct list_kept {
+    struct list_piece options;
+    enum list_form form;
+};
+
 /* What a line leaves for the next call. */
 struct list_state {
     /* The rest of a line with several names, and how it is read. */
@@ -75,9 +83,7 @@ struct list_state {
     bool begun;    /* a line has been read that is not a remark, so no heading can follow */
     bool adblock;  /* the list has the heading [Adblock ...] */
     bool defanged; /* something defanged has been read */
-    /* The options of the last rule and what they do, because most rules have the same. */
-    struct list_piece options;
-    enum list_form with_options;
+    struct list_kept kept[LIST_KEPT];
     struct list_heading heading;
 };
 
@@ -115,10 +121,10 @@ struct list_piece list_next_name(struct list_piece *names, enum list_form form);
 /* adblock.c */
 list_reader list_adblock;
 
-/* Reads the options of a rule that blocks a plain URL, from their dollar to the end of the line.
- * Returns their end, with the form of the rule; or their dollar, if list_narrow must read them. */
-const uint8_t *list_plain_options(struct bloom_list *list, struct list_piece rest,
-                                  enum list_form *form);
+/* Reads the options of a rule if they are kept, from their dollar on, after which the rest goes on.
+ * Returns their end, with the form of the rule; or their dollar. */
+const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
+                                 enum list_form *form);
 
 /* Returns true if a pattern that nothing marks as a rule is only a part of an address. */
 bool list_is_part(const struct bloom_list *list, struct list_piece pattern);
@@ -130,7 +136,7 @@ list_reader list_dnsmasq, list_unbound, list_zone, list_proxy, list_expression, 
 list_reader list_heading, list_row, list_fields;
 
 /* words.c */
-list_reader list_marks, list_pattern, list_map, list_words;
+list_reader list_marks, list_map, list_words;
 
 /* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is
  * the first defanged URL, or else the first defanged name of a host (and not of a file), or else
@@ -188,7 +194,7 @@ struct list_meaning list_meaning_of(struct list_piece word);
 size_t list_mangled_scheme(struct list_piece piece);
 
 /* Returns true if the first word has something that keeps people from clicking on it. */
-bool list_is_defanged(struct bloom_list *list, struct list_piece piece);
+bool list_is_defanged(struct list_piece piece);
 
 /* Writes an entry without that into the list's text: hxxp, [.], (dot), [:] and the like. If
  * `escaped` is not NULL, it is two bytes that mean the second of them: "" in a quoted field (RFC

@@ -120,15 +120,14 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     const uint8_t *most = end - at < PLAIN_MOST ? end : at + PLAIN_MOST;
     if (!bloom_url_read_plain(&plain, at, (size_t)(most - at)) ||
         (*form != LIST_PLAIN && plain.host > 0) ||
-        ((*form == LIST_HOSTS || *form == LIST_WILDCARD) && plain.address))
+        ((*form == LIST_HOSTS || *form == LIST_WILDCARD) && plain.address) ||
+        (*form == LIST_ADBLOCK && at[plain.end - 1] == '-')) /* perhaps a part of a name */
         return false;
     const uint8_t *stop = at + plain.end;
     if (*form == LIST_ADBLOCK) {
-        if (stop[-1] == '-')
-            return false; /* perhaps only a part of a name */
         stop += stop < most && *stop == '^';
-        if (stop < most && *stop == '$')
-            stop = list_plain_options(list, (struct list_piece){stop, most}, form);
+        if (stop + 1 < most && *stop == '$')
+            stop = list_kept_options(list, (struct list_piece){stop, most}, form);
     }
     if (*form >= LIST_NO_KEY || (stop < end && *stop != '\n' && *stop != '\r'))
         return false;

@@ -23,11 +23,6 @@ static inline bool list_is_blank(uint8_t byte) {
     return byte == ' ' || byte == '\t';
 }
 
-/* Returns true for a printable character of ASCII that is not a space. */
-static inline bool list_is_printed(uint8_t byte) {
-    return (uint8_t)(byte - '!') <= '~' - '!';
-}
-
 /* Returns true for a byte of a label of a name. Bytes beyond ASCII may be letters. */
 static inline bool list_is_of_name(uint8_t byte) {
     return url_is_letter(byte) || url_is_digit(byte) || byte == '-' || byte == '_' || byte >= 0x80;
@@ -50,18 +45,26 @@ static inline bool list_ends(struct list_piece piece, const char *word) {
            list_begins((struct list_piece){piece.end - length, piece.end}, word);
 }
 
+/* Returns true if a piece certainly has no blanks at its ends. */
+static inline bool list_is_trimmed(struct list_piece piece) {
+    return piece.at == piece.end ||
+           (*piece.at > ' ' && *piece.at < 0x80 && piece.end[-1] > ' ' && piece.end[-1] < 0x80);
+}
+
 /* Removes blanks from both ends. Copies from documents have no-break spaces, marks of direction and
  * width, U+3000 and byte order marks there. */
 static inline struct list_piece list_trim(struct list_piece piece) {
     static const char WIDE[][4] = {"\xc2\xa0",     "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\xa8",
                                    "\xe2\x80\xaf", "\xe3\x80\x80", LIST_MARK};
-    if (piece.at < piece.end && list_is_printed(*piece.at) && list_is_printed(piece.end[-1]))
-        return piece; /* early, because most are trimmed */
+    if (list_is_trimmed(piece))
+        return piece;
     for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE;) {
         while (piece.at < piece.end && list_is_blank(*piece.at))
             piece.at++;
         while (piece.at < piece.end && list_is_blank(piece.end[-1]))
             piece.end--;
+        if (list_is_trimmed(piece))
+            break;
         const bool begins = list_begins(piece, WIDE[i]),
                    ends = !begins && list_ends(piece, WIDE[i]);
         piece.at += begins ? strlen(WIDE[i]) : 0;

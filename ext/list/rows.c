@@ -134,7 +134,7 @@ enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
     if (class < LIST_IS_RANGE && list_has(first, ' ') && !list_is_number(first) &&
         list_length(list_find_defanged(list, *line)) > 0)
         return LIST_OTHER; /* prose with commas */
-    if (class >= LIST_IS_DOUBTFUL && !list_is_defanged(list, first) &&
+    if (class >= LIST_IS_DOUBTFUL && !list_is_defanged(first) &&
         list_read(list, first, LIST_FIELD) < LIST_NO_KEY && list->url.length > list->url.host + 1 &&
         !list_ends_page((struct list_piece){end + 1, line->end}, *end))
         return LIST_OTHER;
@@ -163,38 +163,28 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
                                              : list_has(rest, ',') ? ','
                                              : list_has(rest, ';') ? ';'
                                                                    : '|'};
-    enum list_rank best = LIST_NO_COLUMN;
-    unsigned ioc = LIST_FIELDS; /* beside a field of hosts it describes them */
-    uint64_t values = 0;
-    bool has_path = false, has_hosts = false;
+    enum list_rank best = LIST_ENTRY_COLUMN;
+    uint64_t columns[LIST_ENTRY_COLUMN + 1] = {0}; /* bit i: field i has that rank */
+    bool has_path = false;
     while (rest.at <= rest.end) {
         struct list_piece field = list_next_field(&rest, read.separator), value = field;
         if (read.fields == LIST_FIELDS ||
             list_find_any(field, "\"#$%&*<=>?@[\\]^`{|}~") < field.end ||
             (!is_zeek && list_class_of(list, &value) >= LIST_IS_RANGE))
             return LIST_OTHER;
-        const struct list_meaning meaning = list_meaning_of(field);
         has_path |= list_is(field, "path");
-        read.named |= (uint64_t)(meaning.column != LIST_NO_COLUMN) << read.fields;
-        values |= (uint64_t)(meaning.column == LIST_VALUE_COLUMN) << read.fields;
-        has_hosts |= meaning.column == LIST_HOST_COLUMN;
-        if (meaning.column == LIST_IOC_COLUMN) {
-            ioc = ioc < read.fields ? ioc : read.fields;
-        } else if (meaning.column > best) {
-            best = meaning.column;
-            read.field = read.fields;
-        }
-        read.fields++;
+        columns[list_meaning_of(field).column] |= (uint64_t)1 << read.fields++;
     }
-    if (ioc < LIST_FIELDS && !has_hosts && best < LIST_IOC_COLUMN) {
-        best = LIST_IOC_COLUMN;
-        read.field = ioc;
-    }
+    if (columns[LIST_HOST_COLUMN] != 0)
+        columns[LIST_IOC_COLUMN] = 0; /* it describes them */
+    while (best > LIST_NO_COLUMN && columns[best] == 0)
+        best--;
     if (best == LIST_NO_COLUMN || read.fields < 2)
         return LIST_OTHER;
+    read.field = bloom_lowest_one64(columns[best]);
     read.certain = best == LIST_URL_COLUMN || best == LIST_HOST_COLUMN;
-    if (!read.certain)
-        read.named = values | (uint64_t)1 << read.field;
+    read.named = read.certain ? ~columns[LIST_NO_COLUMN]
+                              : columns[LIST_VALUE_COLUMN] | (uint64_t)1 << read.field;
     if (has_path && best == LIST_HOST_COLUMN)
         read.named = 0; /* the host alone would block too much */
     const bool is_remark = list_is_remark(*line);

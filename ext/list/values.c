@@ -62,15 +62,20 @@ bool list_refang(struct bloom_list *list, struct list_piece piece, const char *e
         defanged = true;
     }
     list->used = (size_t)(to - list->text);
-    list->judged = (struct list_piece){NULL, NULL};
     return defanged;
 }
 
-bool list_is_defanged(struct bloom_list *list, struct list_piece piece) {
+bool list_is_defanged(struct list_piece piece) {
+    const char *meant;
+    unsigned slashes = 0;
     if (list_mangled_scheme(piece) > 0)
         return true;
     piece.end = list_find_any(piece, " \t,");
-    return list_find_any(piece, "[({]") < piece.end && list_refang(list, piece, NULL);
+    if (list_find_any(piece, "[({]") == piece.end)
+        return false;
+    for (; piece.at < piece.end && list_bracket(piece, slashes > 2, &meant) == 0; piece.at++)
+        slashes += *piece.at == '/';
+    return piece.at < piece.end;
 }
 
 static int list_compare(const void *key, const void *word) {
@@ -228,7 +233,7 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
         return LIST_IS_WORD;
     if (list_are_entries(list, *field))
         return LIST_IS_ENTRY;
-    const bool is_defanged = list_is_defanged(list, *field);
+    const bool is_defanged = list_is_defanged(*field);
     const bool has_scheme = list_has_scheme(*field) || list_mangled_scheme(*field) > 0;
     if (is_defanged)
         field->end = list_defanged_end(*field);
@@ -236,6 +241,9 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
         field->end = list_find(*field, '|');
     if (has_scheme)
         return is_defanged ? LIST_IS_SURE : LIST_IS_URL;
+    struct list_piece host = {field->at, list_find_any(*field, "/:?")};
+    if (list_has(host, ' ') && list_network(&host) != LIST_RANGE)
+        return LIST_IS_WORD; /* early, because prose is long */
     const enum list_form form = list_read(list, *field, LIST_FIELD);
     return form == LIST_RANGE ? LIST_IS_RANGE
            : list_ends(*field, " ") || (form >= LIST_NO_KEY && form != LIST_LOCAL)
@@ -261,5 +269,5 @@ enum list_class list_class_of(struct bloom_list *list, struct list_piece *field)
         *field = value; /* Ip:192.0.2.9 */
         return LIST_IS_SURE;
     }
-    return list_is_prose(list_trim(*field)) ? LIST_IS_PROSE : LIST_IS_WORD;
+    return list_has(*field, ' ') && list_is_prose(list_trim(*field)) ? LIST_IS_PROSE : LIST_IS_WORD;
 }

@@ -13,10 +13,8 @@ static size_t list_mark(struct bloom_list *list, struct list_piece line) {
     struct list_piece item = {line.at + 1, line.end};
     if (*line.at == '|')
         return list_begins(item, " ") ||
-               (!list_begins(item, "|") &&
-                (list_contains(line, " |") || list_is_defanged(list, item)));
-    if (*line.at == '-' && list_is_defanged(list, item) &&
-        list_class_of(list, &item) >= LIST_IS_ENTRY)
+               (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
+    if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
         return 1; /* -192[.]0[.]2[.]9 */
     size_t digits = 0;
     while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
@@ -28,8 +26,9 @@ static size_t list_mark(struct bloom_list *list, struct list_piece line) {
 /* Removes what documents and YAML write around an item, so that the other forms see what is in it:
  * its mark, the bars at both ends of a row, and quotation marks or backticks around all of it. */
 enum list_form list_marks(struct bloom_list *list, struct list_piece *line) {
-    if (url_is_letter(*line->at)) /* as most lines do */
-        return LIST_OTHER;
+    if (url_is_letter(*line->at) || *line->at == '/' || *line->at == '.' || *line->at == '@' ||
+        list_begins(*line, "||"))
+        return LIST_OTHER;    /* early, because most lines begin so */
     *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
     if (line->at == line->end)
         return LIST_NOTHING;
@@ -53,12 +52,15 @@ enum list_form list_marks(struct bloom_list *list, struct list_piece *line) {
     return LIST_OTHER;
 }
 
-/* Reads `key: value` of YAML, in which the key is a word for a type or `name`. */
+/* Reads `key: value` of YAML, and a pattern of STIX with one comparison: [key:value = 'value']. The
+ * key is a word for a type or `name`. */
 enum list_form list_map(struct bloom_list *list, struct list_piece *line) {
-    struct list_piece rest = *line;
-    const struct list_piece key = list_split(&rest, ':');
+    const bool is_stix = list_begins(*line, "[") && list_ends(*line, "']");
+    struct list_piece rest = {line->at + is_stix, line->end - is_stix};
+    struct list_piece key = list_trim(list_split(&rest, is_stix ? '=' : ':'));
+    key.end -= is_stix && list_ends(key, ":value") ? strlen(":value") : 0;
     const bool is_name = list_is(key, "name");
-    if (!url_is_letter(*line->at) || rest.at == rest.end || !list_is_blank(*rest.at) ||
+    if ((!is_stix && (rest.at == rest.end || !list_is_blank(*rest.at))) ||
         (!is_name && list_meaning_of(key).type != LIST_IS_HOST_TYPE))
         return LIST_OTHER;
     struct list_piece value = list_unquoted(list_word(&rest));
@@ -68,22 +70,6 @@ enum list_form list_map(struct bloom_list *list, struct list_piece *line) {
         return LIST_OTHER;
     *line = value;
     return LIST_FIELD;
-}
-
-/* A pattern of STIX with one comparison: [domain-name:value = 'h']. */
-enum list_form list_pattern(struct bloom_list *list, struct list_piece *line) {
-    (void)list;
-    if (!list_ends(*line, "']"))
-        return LIST_OTHER;
-    struct list_piece value = {line->at + 1, line->end - 1};
-    struct list_piece object = list_trim(list_split(&value, '='));
-    value = list_trim(value);
-    if (!list_ends(object, ":value") || !list_begins(value, "'") ||
-        list_find((struct list_piece){value.at + 1, value.end}, '\'') != value.end - 1)
-        return LIST_OTHER;
-    object.end -= strlen(":value");
-    *line = list_unquoted(value);
-    return list_meaning_of(object).type == LIST_IS_HOST_TYPE ? LIST_FIELD : LIST_NO_URL_FIELD;
 }
 
 /* Returns a word without the label in front of it: C2:hxxp://h, link=hxxps://h, src="hxxps://h. */
@@ -106,7 +92,7 @@ struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece 
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
         const struct list_piece rest = list_after_label(word);
-        if (!list_is_defanged(list, word) && list_mangled_scheme(rest) == 0)
+        if (!list_is_defanged(word) && list_mangled_scheme(rest) == 0)
             continue;
         enum list_class class = list_class_of(list, &word);
         if (class < LIST_IS_RANGE && rest.at > word.at) {

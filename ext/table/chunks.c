@@ -87,13 +87,11 @@ static int read_row(struct bloom_chunks *chunks, sqlite3_int64 id, enum access a
                     struct reading *reading) {
     struct bloom_database *database = &chunks->span.database;
     sqlite3_blob **place = access == TO_CHANGE ? &chunks->writer : &chunks->reader;
-    sqlite3_stmt *statement;
     int code;
     if (access == BY_STATEMENT) {
-        code = bloom_database_begin_statement(database, BLOOM_READ_ROW, id, 0, &statement,
-                                              &reading->exists);
+        code = bloom_database_begin_statement(database, BLOOM_READ_ROW, id, 0, &reading->exists);
         if (code == SQLITE_OK && reading->exists)
-            reading->stored = bloom_database_blob(statement, 0, &reading->length);
+            reading->stored = bloom_database_blob(database, BLOOM_READ_ROW, &reading->length);
     } else {
         sqlite3_blob *handle = *place;
         *place = NULL;
@@ -120,17 +118,14 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
     struct bloom_database *database = &chunks->span.database;
     struct bloom_configuration configuration;
     char problem[BLOOM_PROBLEM_SIZE];
-    switch (bloom_configuration_read(&configuration, row, length, problem)) {
-    case BLOOM_ROW_0_READ:
-        break;
-    case BLOOM_ROW_0_NEWER:
+    const enum bloom_row_0 verdict = bloom_configuration_read(&configuration, row, length, problem);
+    if (verdict == BLOOM_ROW_0_NEWER)
         return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "a newer release of this extension made the table (row 0 of %s "
                                    "%s). Load that release",
                                    database->data_name, problem);
-    default:
+    if (verdict == BLOOM_ROW_0_DAMAGED)
         return bloom_database_damaged(database, "row 0 %s", problem);
-    }
     const struct bloom_growth *growth = &configuration.growth;
     uint8_t *buffer = sqlite3_realloc64(
         chunks->buffer, BLOOM_CHUNK_HEAD_BYTES +
@@ -146,7 +141,6 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
     return SQLITE_OK;
 }
 
-/* For a change row 0 is read by the writer, which then moves on to the chunk. */
 int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes) {
     struct bloom_span *span = &chunks->span;
     int code = bloom_span_begin_operation(span);
@@ -176,16 +170,14 @@ int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes) {
 int bloom_chunks_write_rotation(struct bloom_chunks *chunks,
                                 const struct bloom_rotation *rotation) {
     struct bloom_database *database = &chunks->span.database;
-    uint8_t row[BLOOM_CONFIGURATION_BYTES];
     int code = bloom_database_open_row(database, 0, true, &chunks->writer);
     if (code == SQLITE_OK && chunks->writer == NULL)
         code = bloom_database_damaged(database, "row 0 %s", "is gone");
     if (code != SQLITE_OK)
         return code;
     chunks->span.knows_row_0 = false;
-    memcpy(row, chunks->row_0, sizeof row);
-    bloom_rotation_store(rotation, row);
-    code = sqlite3_blob_write(chunks->writer, row, sizeof row, 0);
+    bloom_rotation_store(rotation, chunks->row_0);
+    code = sqlite3_blob_write(chunks->writer, chunks->row_0, sizeof chunks->row_0, 0);
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
@@ -452,17 +444,16 @@ static int find_chunk(struct bloom_chunks *chunks, sqlite3_int64 id, struct bloo
     return bloom_database_damaged(&chunks->span.database, "row %lld is of no chunk", id);
 }
 
-/* Visits the chunk that a statement is at. */
-static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom_chunk_visit *visit,
+/* Visits the chunk of the row that the statement is at. */
+static int visit_row(struct bloom_chunks *chunks, sqlite3_int64 id, bloom_chunk_visit *visit,
                      void *argument) {
-    const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
     struct bloom_place place;
     struct bloom_row *kept;
     int length;
     int code = find_chunk(chunks, id, &place);
     if (code != SQLITE_OK)
         return code;
-    const uint8_t *row = bloom_database_blob(statement, 1, &length);
+    const uint8_t *row = bloom_database_blob(&chunks->span.database, BLOOM_EACH_ROW, &length);
     if (find_row(chunks, &place, &kept) == BLOOM_KEPT && kept->is_draft) {
         row = kept->bytes;
         length = (int)kept->length;
@@ -477,32 +468,25 @@ static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom
 }
 
 /* In a damaged file the ids may go round in circles, so they must rise. */
-static int visit_rows(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 last,
+int bloom_chunks_each(struct bloom_chunks *chunks, const uint32_t *generation,
                       bloom_chunk_visit *visit, void *argument) {
-    sqlite3_stmt *statement;
+    struct bloom_database *database = &chunks->span.database;
+    const unsigned number = generation != NULL ? layer_number(chunks, *generation, 0) : 0;
+    sqlite3_int64 next = generation != NULL ? first_id(number) : INT64_MIN;
     bool row;
-    int code = bloom_database_begin_statement(&chunks->span.database, BLOOM_EACH_ROW, first, last,
-                                              &statement, &row);
+    int code = bloom_database_begin_statement(
+        database, BLOOM_EACH_ROW, next,
+        generation != NULL ? first_id(number + SLOT_LAYERS) - 1 : INT64_MAX, &row);
     if (code != SQLITE_OK)
         return code;
-    for (sqlite3_int64 next = first; row && code == SQLITE_OK;
-         row = sqlite3_step(statement) == SQLITE_ROW) {
-        const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+    sqlite3_stmt *statement = database->statements[BLOOM_EACH_ROW];
+    for (; row && code == SQLITE_OK; row = sqlite3_step(statement) == SQLITE_ROW) {
+        const sqlite3_int64 id = sqlite3_column_int64(statement, 1);
         if (id < next)
-            code = bloom_database_damaged(&chunks->span.database, "row %lld is out of order", id);
+            code = bloom_database_damaged(database, "row %lld is out of order", id);
         else if (id != 0)
-            code = visit_row(chunks, statement, visit, argument);
+            code = visit_row(chunks, id, visit, argument);
         next = id < INT64_MAX ? id + 1 : id;
     }
-    return bloom_database_end_statement(&chunks->span.database, BLOOM_EACH_ROW, code);
-}
-
-int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument) {
-    return visit_rows(chunks, INT64_MIN, INT64_MAX, visit, argument);
-}
-
-int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, bloom_chunk_visit *visit,
-                         void *argument) {
-    return visit_rows(chunks, first_id(layer_number(chunks, generation, 0)),
-                      first_id(layer_number(chunks, generation, SLOT_LAYERS)) - 1, visit, argument);
+    return bloom_database_end_statement(database, BLOOM_EACH_ROW, code);
 }

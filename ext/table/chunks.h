@@ -4,10 +4,9 @@
  * many as fill a database page without overflowing it. A chunk that has no row counts as zeros, and
  * so does one of a generation that is forgotten.
  *
- * A row can be in memory, too, clean or as a draft. span.h says when that is used. The first change
- * of a chunk in a transaction is written through a BLOB handle, head and blocks together, or as a
- * new row. Later changes of a row that is kept wait in memory. So a small transaction costs what it
- * costs without memory, and each chunk that has bits has a row at once.
+ * span.h says when a row is in memory, too. The first change of a chunk in a transaction is written
+ * at once. So a small transaction costs what it costs without memory, and each chunk that has bits
+ * has a row.
  *
  * Reading without memory takes a statement, or a BLOB handle: the reader. It takes longer to open
  * than a statement takes, and less time to move. So it is for queries that read many blocks, and
@@ -60,8 +59,7 @@ int bloom_chunks_configure(struct bloom_chunks *chunks,
 
 /* Call first in each operation. Decides whether memory is usable, and reads row 0 unless it is
  * known. If that is of another table than before, the revision rises. With `changes`, a change of a
- * chunk probably follows, so the writer reads row 0. After an error, too,
- * bloom_chunks_end_operation must follow. */
+ * chunk probably follows, so row 0 is read by the writer, which then moves on to the chunk. */
 int bloom_chunks_begin_operation(struct bloom_chunks *chunks, bool changes);
 
 /* Call last in each operation, after an error, too. Closes the writer and, unless a cursor is open,
@@ -131,14 +129,12 @@ int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *pla
 /* Writes head and blocks, now or later, as a new row if the chunk counts as zeros. */
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 
-/* Calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
- * table, or of one generation. Drafts are taken from memory. An error of visit
- * ends it, and so does a row that is no chunk or contradicts FORMAT-tables.md. visit must not call
- * either function. */
+/* Calls visit for each chunk that does not count as zeros, in the order of their ids: of one
+ * generation, or, with NULL, of all. Drafts are taken from memory. An error of visit ends it, and
+ * so does a row that is no chunk or contradicts FORMAT-tables.md. visit must not call it. */
 typedef int bloom_chunk_visit(void *argument, const struct bloom_place *place,
                               const struct bloom_head *head, const uint8_t *blocks);
-int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument);
-int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, bloom_chunk_visit *visit,
-                         void *argument);
+int bloom_chunks_each(struct bloom_chunks *chunks, const uint32_t *generation,
+                      bloom_chunk_visit *visit, void *argument);
 
 #endif

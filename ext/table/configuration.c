@@ -87,37 +87,6 @@ static const struct bloom_option TABLE_OPTIONS[] = {
 static const char OPTION_LIST[] = "capacity=N, fpr=P, generations=G, growth=on, off or "
                                   "error, layout=NAME, key=TYPE and salt='DIGITS'";
 
-int bloom_configuration_of_text(sqlite3 *connection, int count, const char *const *arguments,
-                                uint32_t page_bytes, struct bloom_configuration *configuration,
-                                char **error) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    unsigned given = 0;
-    int code = SQLITE_OK;
-    struct reader to = {.choice = {.for_table = true, .layout = bloom_layout_default()},
-                        .connection = connection,
-                        .growth = {.capacity = 1000000, .generations = 1, .mode = BLOOM_GROWTH_ON}};
-    for (int i = 0; i < count && code == SQLITE_OK; i++) {
-        const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
-        code = bloom_option_read(TABLE_OPTIONS, OPTION_LIST, argument, &to, &given, problem);
-    }
-    if (code == SQLITE_OK)
-        code = bloom_options_fit(to.choice.layout, &to.choice.keying, problem);
-    if (code == SQLITE_OK) {
-        to.growth.layout = to.choice.layout;
-        to.growth.keying = to.choice.keying;
-        if (to.growth.rate == 0)
-            to.growth.rate =
-                to.choice.keying.rule != NULL ? BLOOM_RATE_DEFAULT_RULED : BLOOM_RATE_DEFAULT;
-        to.growth.chunk_blocks =
-            (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.choice.layout->blocks->bytes;
-        code = bloom_growth_possible(&to.growth, problem) ? SQLITE_OK : SQLITE_ERROR;
-    }
-    *configuration = (struct bloom_configuration){.growth = to.growth, .key = to.choice.type};
-    if (code == SQLITE_ERROR)
-        *error = sqlite3_mprintf("bloom: %s", problem);
-    return code == SQLITE_ERROR && *error == NULL ? SQLITE_NOMEM : code;
-}
-
 enum bloom_key_type bloom_configuration_key_type(int count, const char *const *arguments) {
     static const struct bloom_option KEY_OPTION[] = {{"key", bloom_option_key}, {NULL, NULL}};
     char problem[BLOOM_PROBLEM_SIZE];
@@ -161,8 +130,8 @@ static uint64_t row_checksum(const uint8_t *row) {
     return words[0];
 }
 
-void bloom_configuration_write(const struct bloom_configuration *configuration,
-                               uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
+static void write_row_0(const struct bloom_configuration *configuration,
+                        uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
     const struct bloom_growth *growth = &configuration->growth;
     const struct bloom_keying *keying = &growth->keying;
     const struct bloom_shape shape = {.layout = growth->layout, .keying = *keying};
@@ -180,6 +149,38 @@ void bloom_configuration_write(const struct bloom_configuration *configuration,
     for (int i = 0; keying->salted && i < 2; i++)
         bloom_store64(row + ROW_SALT_AT + 8 * i, keying->salt[i]);
     bloom_store64(row + ROW_CHECKSUM_AT, row_checksum(row));
+}
+
+int bloom_configuration_of_text(sqlite3 *connection, int count, const char *const *arguments,
+                                uint32_t page_bytes, uint8_t row[BLOOM_CONFIGURATION_BYTES],
+                                char **error) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    unsigned given = 0;
+    int code = SQLITE_OK;
+    struct reader to = {.choice = {.for_table = true, .layout = bloom_layout_default()},
+                        .connection = connection,
+                        .growth = {.capacity = 1000000, .generations = 1, .mode = BLOOM_GROWTH_ON}};
+    for (int i = 0; i < count && code == SQLITE_OK; i++) {
+        const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
+        code = bloom_option_read(TABLE_OPTIONS, OPTION_LIST, argument, &to, &given, problem);
+    }
+    if (code == SQLITE_OK)
+        code = bloom_options_fit(to.choice.layout, &to.choice.keying, problem);
+    if (code == SQLITE_OK) {
+        to.growth.layout = to.choice.layout;
+        to.growth.keying = to.choice.keying;
+        if (to.growth.rate == 0)
+            to.growth.rate =
+                to.choice.keying.rule != NULL ? BLOOM_RATE_DEFAULT_RULED : BLOOM_RATE_DEFAULT;
+        to.growth.chunk_blocks =
+            (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.choice.layout->blocks->bytes;
+        code = bloom_growth_possible(&to.growth, problem) ? SQLITE_OK : SQLITE_ERROR;
+    }
+    if (code == SQLITE_OK)
+        write_row_0(&(struct bloom_configuration){.growth = to.growth, .key = to.choice.type}, row);
+    if (code == SQLITE_ERROR)
+        *error = sqlite3_mprintf("bloom: %s", problem);
+    return code == SQLITE_ERROR && *error == NULL ? SQLITE_NOMEM : code;
 }
 
 /* Whether the numbers of a growth are in range, each by itself. */
@@ -216,7 +217,7 @@ static bool read_row_0(struct bloom_configuration *configuration, const uint8_t 
         return bloom_fail(problem, "has numbers that this release does not know");
     configuration->key_shape =
         (struct bloom_shape){.layout = growth->layout, .keying = growth->keying};
-    bloom_configuration_write(configuration, again); /* with zeros for what was not read */
+    write_row_0(configuration, again); /* with zeros for what was not read */
     return bloom_configuration_same(row, again) ||
            bloom_fail(problem, "has numbers where this release knows only zeros");
 }

@@ -23,11 +23,13 @@ struct bloom_rotation {
     sqlite3_int64 period; /* the newest number that was given to period */
 };
 
-/* Reads `count` arguments of CREATE. page_bytes is the largest row that fits into a page, which
- * decides how many blocks a chunk has. Returns SQLITE_OK; SQLITE_ERROR with a message from
+enum { BLOOM_CONFIGURATION_BYTES = 72 };
+
+/* Makes row 0 of `count` arguments of CREATE. page_bytes is the largest row that fits into a page,
+ * which decides how many blocks a chunk has. Returns SQLITE_OK; SQLITE_ERROR with a message from
  * sqlite3_malloc in *error, which is the caller's; or SQLITE_NOMEM or SQLITE_INTERRUPT. */
 int bloom_configuration_of_text(sqlite3 *connection, int count, const char *const *arguments,
-                                uint32_t page_bytes, struct bloom_configuration *configuration,
+                                uint32_t page_bytes, uint8_t row[BLOOM_CONFIGURATION_BYTES],
                                 char **error);
 
 /* Reads only the type of the column key, which must be declared before row 0 can be read. The
@@ -36,12 +38,6 @@ enum bloom_key_type bloom_configuration_key_type(int count, const char *const *a
 
 /* The words of CREATE and `info` for enum bloom_growth_mode. */
 extern const char *const bloom_growth_words[];
-
-enum { BLOOM_CONFIGURATION_BYTES = 72 };
-
-/* Writes row 0 of a new table. */
-void bloom_configuration_write(const struct bloom_configuration *configuration,
-                               uint8_t row[BLOOM_CONFIGURATION_BYTES]);
 
 enum bloom_row_0 { BLOOM_ROW_0_READ, BLOOM_ROW_0_DAMAGED, BLOOM_ROW_0_NEWER };
 

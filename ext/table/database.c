@@ -14,7 +14,7 @@ enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512 };
 /* Of schema and shadow table. By rowid, as a BLOB handle finds a row. */
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
     [BLOOM_READ_ROW] = "SELECT data FROM \"%w\".\"%w\" WHERE rowid = ?1",
-    [BLOOM_EACH_ROW] = ("SELECT rowid, data FROM \"%w\".\"%w\" WHERE rowid BETWEEN ?1 "
+    [BLOOM_EACH_ROW] = ("SELECT data, rowid FROM \"%w\".\"%w\" WHERE rowid BETWEEN ?1 "
                         "AND ?2 ORDER BY rowid"),
     [BLOOM_WRITE_ROW] = "REPLACE INTO \"%w\".\"%w\"(rowid, data) VALUES (?1, ?2)",
     [BLOOM_DELETE_ROWS] = "DELETE FROM \"%w\".\"%w\" WHERE rowid <> ?1",
@@ -193,28 +193,31 @@ static int check_table(struct bloom_database *database) {
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
-/* Prepares a statement and binds its first parameter, which fails while it runs. Until it ends, the
- * connection allows values as long as a row, because its own limit may be lower. */
-static int bind_first(struct bloom_database *database, enum bloom_statement which,
-                      sqlite3_int64 first) {
+/* Binds the second parameter to `second`, or to as many bytes. Binding fails while the statement
+ * runs. From then on until it ends, the connection allows values as long as a row, because its own
+ * limit may be lower. */
+static int begin_statement(struct bloom_database *database, enum bloom_statement which,
+                           sqlite3_int64 first, sqlite3_int64 second, const uint8_t *bytes,
+                           bool *row) {
     enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };
+    *row = false;
     int code = check_table(database);
     if (code == SQLITE_OK)
         code = prepare(database, which);
     if (code != SQLITE_OK)
         return code;
-    code = sqlite3_bind_int64(database->statements[which], 1, first);
+    sqlite3_stmt *statement = database->statements[which];
+    code = sqlite3_bind_int64(statement, 1, first);
     if (code != SQLITE_OK)
         return bloom_database_fail_sqlite(database, code);
     if (++database->running == 1)
         database->length_limit =
             sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAXIMUM);
-    return code;
-}
-
-/* Takes the first step of a statement that is bound. */
-static int take_step(struct bloom_database *database, enum bloom_statement which, bool *row) {
-    const int stepped = sqlite3_step(database->statements[which]);
+    if (which == BLOOM_EACH_ROW)
+        sqlite3_bind_int64(statement, 2, second);
+    else if (bytes != NULL)
+        sqlite3_bind_blob(statement, 2, bytes, (int)second, SQLITE_STATIC);
+    const int stepped = sqlite3_step(statement);
     *row = stepped == SQLITE_ROW;
     return *row || stepped == SQLITE_DONE
                ? SQLITE_OK
@@ -222,19 +225,14 @@ static int take_step(struct bloom_database *database, enum bloom_statement which
 }
 
 int bloom_database_begin_statement(struct bloom_database *database, enum bloom_statement which,
-                                   sqlite3_int64 first, sqlite3_int64 second,
-                                   sqlite3_stmt **statement, bool *row) {
-    const int code = bind_first(database, which, first);
-    *row = false;
-    *statement = database->statements[which];
-    if (code == SQLITE_OK && which == BLOOM_EACH_ROW)
-        sqlite3_bind_int64(*statement, 2, second);
-    return code == SQLITE_OK ? take_step(database, which, row) : code;
+                                   sqlite3_int64 first, sqlite3_int64 last, bool *row) {
+    return begin_statement(database, which, first, last, NULL, row);
 }
 
 /* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
-const uint8_t *bloom_database_blob(sqlite3_stmt *statement, int column, int *length) {
-    sqlite3_value *value = sqlite3_column_value(statement, column);
+const uint8_t *bloom_database_blob(const struct bloom_database *database,
+                                   enum bloom_statement which, int *length) {
+    sqlite3_value *value = sqlite3_column_value(database->statements[which], 0);
     const bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
     *length = sqlite3_value_bytes(value);
     return is_blob ? sqlite3_value_blob(value) : NULL;
@@ -245,20 +243,23 @@ int bloom_database_end_statement(struct bloom_database *database, enum bloom_sta
     const int ended = sqlite3_reset(database->statements[which]);
     if (--database->running == 0)
         sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, database->length_limit);
-    if (ended == SQLITE_OK)
-        return code;
     if (ended == SQLITE_TOOBIG)
-        return bloom_database_damaged(database, "%s", "a row is longer than any chunk");
-    if ((ended & 0xff) == SQLITE_CONSTRAINT)
-        return bloom_database_damaged(database, "%s", sqlite3_errmsg(database->connection));
-    return bloom_database_fail_sqlite(database, ended);
+        code = bloom_database_damaged(database, "%s", "a row is longer than any chunk");
+    else if ((ended & 0xff) == SQLITE_CONSTRAINT)
+        code = bloom_database_damaged(database, "%s", sqlite3_errmsg(database->connection));
+    else if (ended != SQLITE_OK)
+        code = bloom_database_fail_sqlite(database, ended);
+    if (which == BLOOM_WRITE_ROW)
+        sqlite3_bind_null(database->statements[which], 2); /* the bytes are the caller's */
+    return code;
 }
 
-/* Runs a statement that writes and whose parameters are bound. */
-static int run_statement(struct bloom_database *database, enum bloom_statement which) {
+/* Runs a statement that writes. */
+static int run_statement(struct bloom_database *database, enum bloom_statement which,
+                         sqlite3_int64 first, const uint8_t *bytes, uint32_t length) {
     bool row;
     const int before = sqlite3_total_changes(database->connection);
-    int code = take_step(database, which, &row);
+    int code = begin_statement(database, which, first, length, bytes, &row);
     if (code == SQLITE_OK)
         code = bloom_database_end_statement(database, which, code);
     database->changes += sqlite3_total_changes(database->connection) - before;
@@ -287,13 +288,7 @@ int bloom_database_prepare_writing(struct bloom_database *database) {
 int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
                              const uint8_t *bytes, uint32_t length) {
     const sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(database->connection);
-    int code = bind_first(database, BLOOM_WRITE_ROW, id);
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_stmt *statement = database->statements[BLOOM_WRITE_ROW];
-    sqlite3_bind_blob(statement, 2, bytes, (int)length, SQLITE_STATIC);
-    code = run_statement(database, BLOOM_WRITE_ROW);
-    sqlite3_bind_null(statement, 2); /* the bytes are the caller's */
+    const int code = run_statement(database, BLOOM_WRITE_ROW, id, bytes, length);
     sqlite3_set_last_insert_rowid(database->connection, last_rowid);
     return code == SQLITE_OK ? refuse_ignored(database) : code;
 }
@@ -303,8 +298,7 @@ bool bloom_database_is_writing(const struct bloom_database *database) {
 }
 
 int bloom_database_delete_rows(struct bloom_database *database) {
-    int code = bind_first(database, BLOOM_DELETE_ROWS, 0);
-    return code == SQLITE_OK ? run_statement(database, BLOOM_DELETE_ROWS) : code;
+    return run_statement(database, BLOOM_DELETE_ROWS, 0, NULL, 0);
 }
 
 /* Rows by handle */
@@ -335,11 +329,10 @@ void bloom_database_close_reader(struct bloom_database *database, sqlite3_blob *
  * BLOB. Only the first must count as no row, so a statement decides. If it finds a row, the message
  * of the failure stays. */
 static int explain_no_handle(struct bloom_database *database, sqlite3_int64 id, int failure) {
-    sqlite3_stmt *statement;
     bool row;
     failure = bloom_database_fail_sqlite(database, failure);
     database->is_checked = false; /* a rollback may have taken the table away */
-    int code = bloom_database_begin_statement(database, BLOOM_READ_ROW, id, 0, &statement, &row);
+    int code = bloom_database_begin_statement(database, BLOOM_READ_ROW, id, 0, &row);
     if (code == SQLITE_OK)
         code = bloom_database_end_statement(database, BLOOM_READ_ROW, row ? failure : SQLITE_OK);
     if (code == SQLITE_OK || code == SQLITE_NOMEM)
@@ -405,9 +398,8 @@ int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes) 
                                    "the authorizer of this connection hides the page size. Let it "
                                    "allow PRAGMA page_size");
     int reserved = -1; /* bytes at the end of each page that extensions use; asked, not set */
-    sqlite3_file_control(database->connection, database->schema, SQLITE_FCNTL_RESERVE_BYTES,
-                         &reserved);
-    /* Still -1 before SQLite 3.32, which does not know the question. */
+    enum { RESERVE_BYTES = 38 }; /* SQLITE_FCNTL_..., which SQLite before 3.32 does not know */
+    sqlite3_file_control(database->connection, database->schema, RESERVE_BYTES, &reserved);
     *bytes = (uint32_t)((int)page - (reserved > 0 ? reserved : 0) - PAGE_OVERHEAD);
     return SQLITE_OK;
 }

@@ -20,12 +20,6 @@
 
 #include "sqlite/connection.h"
 
-/* Compiled for SQLite 3.31, too, whose headers lack it. An SQLite that does not know the number
- * says so. */
-#ifndef SQLITE_FCNTL_RESERVE_BYTES
-#define SQLITE_FCNTL_RESERVE_BYTES 38
-#endif
-
 enum bloom_statement {
     BLOOM_READ_ROW,    /* by its id */
     BLOOM_EACH_ROW,    /* all, in the order of their ids, from one id to another */
@@ -64,16 +58,13 @@ int bloom_database_fail(struct bloom_database *database, int code, const char *f
 /* Keeps what SQLite says of the call that failed last, and returns the code. */
 int bloom_database_fail_sqlite(struct bloom_database *database, int code);
 
-/* What to do when keys are lost; it takes the name of the table. */
-#define BLOOM_RESTORE_DATABASE                                                                     \
-    ". Restore the database from a backup, or make %s again from its keys"
-
 /* Fails with SQLITE_CORRUPT_VTAB: "TABLE: SHADOW is damaged: " with a message (a literal and its
  * arguments), and what to do. */
 #define bloom_database_damaged(database, format, ...)                                              \
     bloom_database_fail(database, SQLITE_CORRUPT_VTAB,                                             \
-                        "%s is damaged: " format BLOOM_RESTORE_DATABASE, (database)->data_name,    \
-                        __VA_ARGS__, (database)->name)
+                        "%s is damaged: " format ". Restore the database from a backup, or make "  \
+                        "%s again from its keys",                                                  \
+                        (database)->data_name, __VA_ARGS__, (database)->name)
 
 /* Takes the message away: from sqlite3_malloc, and now the caller's, or NULL. A method that
  * succeeds must leave none, because SQLite would show it with a later error. */
@@ -92,16 +83,15 @@ int bloom_database_create_table(struct bloom_database *database);
 int bloom_database_drop_table(struct bloom_database *database);
 int bloom_database_rename_table(struct bloom_database *database, const char *name);
 
-/* Begins one of the two statements that read: binds first (and second, for several rows), and takes
- * the first step. *row is true when the statement is at a row. On SQLITE_OK, the statement may be
- * stepped on, and bloom_database_end_statement must follow. */
+/* Begins one of the two statements that read: a row, or all from first to last. *row is true
+ * when the statement is at a row. On SQLITE_OK, bloom_database_end_statement must follow. */
 int bloom_database_begin_statement(struct bloom_database *database, enum bloom_statement which,
-                                   sqlite3_int64 first, sqlite3_int64 second,
-                                   sqlite3_stmt **statement, bool *row);
+                                   sqlite3_int64 first, sqlite3_int64 last, bool *row);
 
-/* Returns the BLOB in a column of the row that a statement is at, valid until it is stepped on, or
- * NULL if the value is not a BLOB. *length is its bytes. */
-const uint8_t *bloom_database_blob(sqlite3_stmt *statement, int column, int *length);
+/* Returns the BLOB of the row that the statement is at, valid until the next step, or NULL if the
+ * value is not a BLOB. *length is its bytes. */
+const uint8_t *bloom_database_blob(const struct bloom_database *database,
+                                   enum bloom_statement which, int *length);
 
 /* Ends the statement. Returns its error if it has failed, otherwise code, which is the caller's. */
 int bloom_database_end_statement(struct bloom_database *database, enum bloom_statement which,

@@ -41,14 +41,6 @@ int bloom_keys_check(struct bloom_chunks *chunks, const uint64_t *words, unsigne
     return code;
 }
 
-/* Keeps the message for a key that growth=error refuses. */
-static int refuse_key(struct bloom_chunks *chunks) {
-    return bloom_database_fail(&chunks->span.database, SQLITE_ERROR,
-                               "the table is full: it was made for %llu keys, and growth=error "
-                               "refuses more. Make one with a larger capacity",
-                               (sqlite3_uint64)bloom_chunks_growth(chunks)->capacity);
-}
-
 /* Opens the block that decides about a key: where it is found, or the first whose chunk is open. */
 static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
                      struct bloom_change *change, bool *found) {
@@ -64,7 +56,10 @@ static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
         if (*found || !change->head.is_closed)
             return code;
         if (bloom_chunks_growth(chunks)->mode == BLOOM_GROWTH_ERROR)
-            return refuse_key(chunks);
+            return bloom_database_fail(&chunks->span.database, SQLITE_ERROR,
+                                       "the table is full: it was made for %llu keys, and "
+                                       "growth=error refuses more. Make one with a larger capacity",
+                                       (sqlite3_uint64)bloom_chunks_growth(chunks)->capacity);
     }
 }
 

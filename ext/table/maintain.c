@@ -1,6 +1,6 @@
-/* Time and memory are bounded by the rows that exist, because every function visits those and
- * not over all chunks that there could be. Only SELECT filter and merge need as much memory as the
- * first layer has bytes, and SQLITE_LIMIT_LENGTH bounds that. */
+/* Time and memory are bounded by the rows that exist, because every function visits only those.
+ * SELECT filter and merge need as much memory as the first layer has bytes, which
+ * SQLITE_LIMIT_LENGTH bounds. */
 #include "table/maintain.h"
 
 #include "filter/builder.h"
@@ -97,35 +97,32 @@ static int collect_chunk(void *argument, const struct bloom_place *place,
     return SQLITE_OK;
 }
 
-/* Makes a filter of the first layer, of all generations or only of the newest. *bytes is from
- * sqlite3_malloc64 and the caller's. */
-static int collect(struct bloom_chunks *chunks, bool newest_only, const char *refusal,
+/* Makes a filter of the first layer, of one generation or of all. *bytes is from sqlite3_malloc64
+ * and the caller's. */
+static int collect(struct bloom_chunks *chunks, const uint32_t *generation, const char *refusal,
                    struct bloom_shape *shape, uint8_t **bytes) {
     const int length_limit =
         sqlite3_limit(chunks->span.database.connection, SQLITE_LIMIT_LENGTH, -1);
     struct collection collection = {.chunks = chunks, .refusal = refusal};
-    int code = SQLITE_OK;
     *shape = bloom_chunks_layer(chunks, 0)->shape;
     if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
-        code = bloom_database_fail(
+        return bloom_database_fail(
             &chunks->span.database, SQLITE_TOOBIG,
             "the filter needs %llu bytes, but values of this connection are limited to %d bytes. "
             "Query the table itself",
             (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
-    *bytes = code == SQLITE_OK ? bloom_filter_new(shape, &bloom_sql_memory) : NULL;
+    *bytes = bloom_filter_new(shape, &bloom_sql_memory);
     if (*bytes == NULL)
-        return code == SQLITE_OK ? SQLITE_NOMEM : code;
+        return SQLITE_NOMEM;
     collection.payload = *bytes + bloom_header_bytes(shape);
-    code = newest_only
-               ? bloom_chunks_each_of(chunks, chunks->rotation.newest, collect_chunk, &collection)
-               : bloom_chunks_each(chunks, collect_chunk, &collection);
+    const int code = bloom_chunks_each(chunks, generation, collect_chunk, &collection);
     if (code != SQLITE_OK)
         sqlite3_free(*bytes);
     return code;
 }
 
 int bloom_maintain_filter(struct bloom_chunks *chunks, struct bloom_shape *shape, uint8_t **bytes) {
-    return collect(chunks, false,
+    return collect(chunks, NULL,
                    bloom_chunks_growth(chunks)->generations > 1
                        ? "keys are in several layers or generations, which no single filter can "
                          "hold. Query the table, or make one without generations"
@@ -232,7 +229,7 @@ int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
     for (unsigned age = ages; age > 0 && code == SQLITE_OK; age--) {
         struct describing describing = {.chunks = chunks, .list = list};
         const uint32_t number = chunks->rotation.newest - (age - 1);
-        code = bloom_chunks_each_of(chunks, number, count_chunk, &describing);
+        code = bloom_chunks_each(chunks, &number, count_chunk, &describing);
         append_layer(&describing);
         one = describing.generation;
         add_total(&all, &one);
@@ -247,14 +244,12 @@ int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
     if (chunks->rotation.has_period)
         sqlite3_str_appendf(text, ",\"period\":%lld", chunks->rotation.period);
     sqlite3_str_appendf(text, ",\"layers\":[%s]}", sqlite3_str_value(list));
-    if (code == SQLITE_OK)
-        code = sqlite3_str_errcode(list);
-    if (code == SQLITE_OK)
-        code = sqlite3_str_errcode(generations);
+    const bool is_whole =
+        sqlite3_str_errcode(list) == SQLITE_OK && sqlite3_str_errcode(generations) == SQLITE_OK;
     sqlite3_free(sqlite3_str_finish(list));
     sqlite3_free(sqlite3_str_finish(generations));
     *json = sqlite3_str_finish(text);
-    if (code == SQLITE_OK && *json != NULL)
+    if (code == SQLITE_OK && is_whole && *json != NULL)
         return code;
     sqlite3_free(*json);
     return code == SQLITE_OK ? SQLITE_NOMEM : code;
@@ -335,7 +330,7 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
                                    "the filter differs from the table's first layer (table and "
                                    "filter: %s). Add its keys with INSERT ... SELECT",
                                    problem);
-    int code = collect(chunks, true,
+    int code = collect(chunks, &chunks->rotation.newest,
                        "keys are in a further layer, so no filter can be merged. Add its keys with "
                        "INSERT ... SELECT",
                        &shape, &bytes);
@@ -393,5 +388,5 @@ static int check_chunk(void *argument, const struct bloom_place *place,
 }
 
 int bloom_maintain_verify(struct bloom_chunks *chunks) {
-    return bloom_chunks_each(chunks, check_chunk, chunks);
+    return bloom_chunks_each(chunks, NULL, check_chunk, chunks);
 }

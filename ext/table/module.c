@@ -1,24 +1,9 @@
 /* The virtual table module `bloom`: a filter that is updated in place. This file decides what each
- * SQL statement does to a table. keys.c, maintain.c and chunks.c do it.
- *
- *   CREATE VIRTUAL TABLE seen USING bloom(capacity=1000000, fpr=0.01, growth=on);
+ * SQL statement does to a table, as sql/REFERENCE.md has it. keys.c, maintain.c and chunks.c do it.
  *
  * The column key is visible, so that INSERT INTO seen VALUES (?) adds a key. Three columns are
  * hidden. The first is named after the table: an INSERT takes a command there, and seen(?) binds a
  * key to it, as in FTS5. The others are info and filter.
- *
- *   1. A query with key = ? or key IS ? returns one row when the key itself is probably in. NULL is
- *      never in. seen(?), seen = ?, seen MATCH ? and key MATCH ? return one row when any key covers
- *      the value, as bloom_check says, and the column key is then that value. The two differ only
- *      in a table with a key rule.
- *   2. A query of info or filter without a key returns one row. Any other query without a key is
- *      an error, because keys cannot be listed.
- *   3. INSERT adds a key. With OR IGNORE, a key that is probably in already is ignored, so
- *      changes() shows which keys were new. Otherwise a layout that counts counts it once more.
- *   4. INSERT of a command runs it: 'add' with a key, 'merge' with a filter as the key, 'clear',
- *      'rotate', and 'period' with the number of the present period as the key.
- *   5. DELETE removes one count of a key where the layout counts. Otherwise it is an error, and so
- *      is every UPDATE.
  */
 #include "table/module.h"
 
@@ -109,15 +94,13 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     return code;
 }
 
-/* The shadow table, with row 0. */
-static int create_shadow_table(struct table *table,
-                               const struct bloom_configuration *configuration) {
-    uint8_t row[BLOOM_CONFIGURATION_BYTES];
+static int create_shadow_table(struct table *table, const uint8_t *row_0) {
     int code = bloom_database_create_table(database_of(table));
-    bloom_configuration_write(configuration, row);
     if (code == SQLITE_OK)
-        code = bloom_database_write_row(database_of(table), 0, row, sizeof row);
-    return code == SQLITE_OK ? bloom_chunks_configure(&table->chunks, row, sizeof row) : code;
+        code = bloom_database_write_row(database_of(table), 0, row_0, BLOOM_CONFIGURATION_BYTES);
+    return code == SQLITE_OK
+               ? bloom_chunks_configure(&table->chunks, row_0, BLOOM_CONFIGURATION_BYTES)
+               : code;
 }
 
 static int table_disconnect(sqlite3_vtab *base) {
@@ -132,7 +115,7 @@ static int table_disconnect(sqlite3_vtab *base) {
 static int open_table(sqlite3 *connection, void *data, int count, const char *const *arguments,
                       bool create, sqlite3_vtab **result, char **error) {
     enum { OPTIONS = 3 }; /* after module, schema and table */
-    struct bloom_configuration configuration;
+    uint8_t row_0[BLOOM_CONFIGURATION_BYTES];
     uint32_t page_bytes;
     int code = SQLITE_OK;
     const enum bloom_key_type key_type =
@@ -144,12 +127,12 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
         code = bloom_database_page_bytes(database_of(table), &page_bytes);
     if (code == SQLITE_OK && create)
         code = bloom_configuration_of_text(connection, count - OPTIONS, arguments + OPTIONS,
-                                           page_bytes, &configuration, error);
+                                           page_bytes, row_0, error);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], key_type, error);
     if (code == SQLITE_OK && create) {
         bloom_span_create(&table->chunks.span);
-        code = create_shadow_table(table, &configuration);
+        code = create_shadow_table(table, row_0);
     }
     *result = &database_of(table)->base;
     if (code == SQLITE_OK)
@@ -445,10 +428,8 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     struct table *table = table_of(base->pVtab);
     if (cursor->key.type == 0) /* the row that describes the table */
         return table_error(table,
-                           table->chunks.configuration.key_shape.layout->blocks->remove != NULL
-                               ? "a row with info and filter has no rowid. Delete a "
-                                 "key with DELETE FROM ... WHERE key = ..."
-                               : "a row with info and filter has no rowid. Leave it out");
+                           "a row with info and filter has no rowid. Leave the rowid out, or "
+                           "name a key, as in WHERE key = ...");
     *rowid = cursor->rowid;
     return SQLITE_OK;
 }
@@ -619,42 +600,11 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
 
 /* Transactions */
 
-static int table_begin(sqlite3_vtab *base) {
-    return bloom_span_begin(span_of(base));
-}
-
-/* SQLite takes no message from this method, so it goes to the log. */
-static int table_savepoint(sqlite3_vtab *base, int depth) {
-    const int code = bloom_span_savepoint(span_of(base), depth);
-    char *message = bloom_database_message(&span_of(base)->database);
-    if (code != SQLITE_OK)
-        sqlite3_log(code, "%s", message);
-    sqlite3_free(message);
-    return code;
-}
-
-static int table_release(sqlite3_vtab *base, int depth) {
-    bloom_span_release(span_of(base), depth);
-    return SQLITE_OK;
-}
-
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     bloom_chunks_close_reader(
         &table_of(base)->chunks); /* if it has failed, this may roll back all */
     if (span_of(base)->writing.transaction != BLOOM_OUTSIDE)
         bloom_span_rollback_to(span_of(base), depth);
-    return SQLITE_OK;
-}
-
-static int table_sync(sqlite3_vtab *base) {
-    const int code = bloom_span_write(span_of(base));
-    if (code == SQLITE_OK)
-        bloom_span_check(span_of(base), BLOOM_X_SYNC, 0);
-    return code;
-}
-
-static int table_commit(sqlite3_vtab *base) {
-    bloom_span_commit(span_of(base));
     return SQLITE_OK;
 }
 
@@ -729,14 +679,14 @@ static const struct module MODULE = {
     .base.xColumn = cursor_column,
     .base.xRowid = cursor_rowid,
     .base.xUpdate = table_update,
-    .base.xBegin = table_begin,
-    .base.xSync = table_sync,
-    .base.xCommit = table_commit,
+    .base.xBegin = bloom_span_begin,
+    .base.xSync = bloom_span_sync,
+    .base.xCommit = bloom_span_commit,
     .base.xRollback = table_rollback,
     .base.xFindFunction = table_find_function,
     .base.xRename = table_rename,
-    .base.xSavepoint = table_savepoint,
-    .base.xRelease = table_release,
+    .base.xSavepoint = bloom_span_savepoint,
+    .base.xRelease = bloom_span_release,
     .base.xRollbackTo = table_rollback_to,
     .base.xShadowName = table_shadow_name,
 #if SQLITE_VERSION_NUMBER >= 3044000

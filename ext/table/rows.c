@@ -51,18 +51,13 @@ static bool has_room(struct bloom_row_memory *rows, uint64_t bytes) {
     return !rows->is_full;
 }
 
-static void add_bytes(struct bloom_row_memory *rows, uint64_t bytes) {
-    *rows->total += bytes;
-    rows->bytes += bytes;
-}
-
-static void subtract_bytes(struct bloom_row_memory *rows, uint64_t bytes) {
-    *rows->total -= bytes;
-    rows->bytes -= bytes;
+static void count_memory(struct bloom_row_memory *rows, uint64_t added, uint64_t removed) {
+    *rows->total += added - removed;
+    rows->bytes += added - removed;
 }
 
 static void free_row(struct bloom_row_memory *rows, struct bloom_row *row) {
-    subtract_bytes(rows, sizeof *row + row->length);
+    count_memory(rows, 0, sizeof *row + row->length);
     sqlite3_free(row);
 }
 
@@ -81,8 +76,7 @@ static bool has_slot(struct bloom_row_memory *rows) {
     for (size_t i = 0; i < rows->slot_count; i++)
         if (rows->slots[i].id != 0)
             *find_slot(slots, count, rows->slots[i].id) = rows->slots[i];
-    add_bytes(rows, bytes);
-    subtract_bytes(rows, rows->slot_count * sizeof *slots);
+    count_memory(rows, bytes, rows->slot_count * sizeof *slots);
     sqlite3_free(rows->slots);
     rows->slots = slots;
     rows->slot_count = count;
@@ -125,7 +119,7 @@ struct bloom_row *bloom_rows_keep(struct bloom_row_memory *rows, sqlite3_int64 i
         return NULL;
     *row = (struct bloom_row){.id = id, .length = length};
     memcpy(row->bytes, bytes, length);
-    add_bytes(rows, size);
+    count_memory(rows, size, 0);
     set_slot(rows, id, row);
     return row;
 }
@@ -190,7 +184,7 @@ void bloom_rows_drop(struct bloom_row_memory *rows) {
     while (rows->drafts != NULL)
         bloom_rows_clean_first(rows);
     bloom_rows_drop_clean(rows);
-    subtract_bytes(rows, rows->slot_count * sizeof *rows->slots);
+    count_memory(rows, 0, rows->slot_count * sizeof *rows->slots);
     sqlite3_free(rows->slots);
     rows->slots = NULL;
     rows->slot_count = 0;

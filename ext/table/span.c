@@ -42,22 +42,15 @@ static bool is_called(const struct bloom_span *span, const struct bloom_span *ot
            sqlite3_stricmp(span->database.schema, other->database.schema) == 0;
 }
 
-static bool is_twin(const struct bloom_span *one, const struct bloom_span *other) {
-    return one != other && is_called(one, other, other->database.name);
-}
-
-static bool has_twin(const struct bloom_span *span) {
-    const struct bloom_span *each = span->database.owner->tables;
-    while (each != NULL && !is_twin(each, span))
-        each = each->next;
-    return each != NULL;
-}
-
-/* An object has come to the list or left it: it and its twins learn who else is there. */
+/* An object has come to the list or left it: those with its name learn whether they are twins. */
 static void note_twins(const struct bloom_span *changed) {
-    for (struct bloom_span *each = changed->database.owner->tables; each != NULL; each = each->next)
-        if (each == changed || is_twin(each, changed))
-            each->has_twins = has_twin(each);
+    struct bloom_span *const first = changed->database.owner->tables;
+    unsigned count = 0;
+    for (const struct bloom_span *each = first; each != NULL; each = each->next)
+        count += is_called(each, changed, changed->database.name);
+    for (struct bloom_span *each = first; each != NULL; each = each->next)
+        if (is_called(each, changed, changed->database.name))
+            each->has_twins = count > 1;
 }
 
 bool bloom_span_is_making(const struct bloom_span *span) {
@@ -68,20 +61,6 @@ bool bloom_span_is_making(const struct bloom_span *span) {
                             !is_called(each, span, span->database.name)))
         each = each->next;
     return each != NULL;
-}
-
-static void enlist(struct bloom_span *span) {
-    span->next = span->database.owner->tables;
-    span->database.owner->tables = span;
-    note_twins(span);
-}
-
-static void unlist(struct bloom_span *span) {
-    struct bloom_span **link = &span->database.owner->tables;
-    while (*link != span)
-        link = &(*link)->next;
-    *link = span->next;
-    note_twins(span);
 }
 
 void *bloom_span_open(size_t size, struct bloom_connection *connection, const char *schema,
@@ -99,7 +78,9 @@ void *bloom_span_open(size_t size, struct bloom_connection *connection, const ch
         sqlite3_free(span);
         return NULL;
     }
-    enlist(span);
+    span->next = connection->tables;
+    connection->tables = span;
+    note_twins(span);
     bloom_connection_keep(connection)->tables_opened++;
     return span;
 }
@@ -110,7 +91,11 @@ void bloom_span_close(struct bloom_span *span) {
     struct bloom_connection *connection = span->database.owner;
     if (span->writing.transaction != BLOOM_OUTSIDE) /* DROP, or a CREATE that fails */
         connection->has_orphans = true;
-    unlist(span);
+    struct bloom_span **link = &connection->tables;
+    while (*link != span)
+        link = &(*link)->next;
+    *link = span->next;
+    note_twins(span);
     bloom_span_end(span);
     sqlite3_free(span->new_name);
     bloom_database_close(&span->database);
@@ -261,7 +246,7 @@ static int write_twins(struct bloom_span *span) {
     int code = SQLITE_OK;
     for (struct bloom_span *each = span->database.owner->tables, *next; each != NULL; each = next) {
         each->references++;
-        if (code == SQLITE_OK && is_twin(each, span))
+        if (code == SQLITE_OK && each != span && is_called(each, span, span->database.name))
             code = write_twin(span, each);
         next = each->next;
         bloom_span_close(each);
@@ -400,7 +385,8 @@ void bloom_span_create(struct bloom_span *span) {
     bloom_span_check(span, BLOOM_X_CREATE, 0);
 }
 
-int bloom_span_begin(struct bloom_span *span) {
+int bloom_span_begin(sqlite3_vtab *base) {
+    struct bloom_span *span = (struct bloom_span *)base;
     const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
     if (code != SQLITE_OK)
         return code;
@@ -419,7 +405,8 @@ static void keep_name(struct bloom_span *span, int depth) {
 
 /* A trigger on the shadow table may begin a savepoint while a row is written. Drafts then wait, as
  * after an error. Other tables have no such savepoint then, either. */
-int bloom_span_savepoint(struct bloom_span *span, int depth) {
+int bloom_span_savepoint(sqlite3_vtab *base, int depth) {
+    struct bloom_span *span = (struct bloom_span *)base;
     const bool waits = bloom_database_is_writing(&span->database);
     const bool is_outermost = span->writing.depth < 0;
     const int code = waits ? SQLITE_OK : bloom_span_write(span);
@@ -441,6 +428,9 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
         span->writing.foreign_changes = foreign_changes(span);
     if (!waits && code == SQLITE_OK)
         bloom_span_check(span, BLOOM_X_SAVEPOINT, depth);
+    if (code != SQLITE_OK) /* SQLite takes no message from this method */
+        sqlite3_log(code, "%s", base->zErrMsg);
+    sqlite3_free(bloom_database_message(&span->database));
     return code;
 }
 
@@ -448,7 +438,8 @@ int bloom_span_savepoint(struct bloom_span *span, int depth) {
  * them meanwhile, so changes are counted from the outermost one on. A statement that SQLite
  * protects by a savepoint of its own counts its changes when it has ended, so that they do not
  * count here. */
-void bloom_span_release(struct bloom_span *span, int depth) {
+int bloom_span_release(sqlite3_vtab *base, int depth) {
+    struct bloom_span *span = (struct bloom_span *)base;
     const int changes = foreign_changes(span);
     span->writing.is_alone = span->writing.has_changed = false;
     if (changes != span->writing.foreign_changes)
@@ -458,6 +449,7 @@ void bloom_span_release(struct bloom_span *span, int depth) {
         span->writing.depth = depth - 1;
     keep_name(span, depth);
     bloom_span_check(span, BLOOM_X_RELEASE, depth);
+    return SQLITE_OK;
 }
 
 void bloom_span_rollback_to(struct bloom_span *span, int depth) {
@@ -478,11 +470,21 @@ static void leave_transaction(struct bloom_span *span) {
     span->writing = (struct bloom_writing){.was_dense = span->writing.was_dense};
 }
 
-void bloom_span_commit(struct bloom_span *span) {
+int bloom_span_sync(sqlite3_vtab *base) {
+    struct bloom_span *span = (struct bloom_span *)base;
+    const int code = bloom_span_write(span);
+    if (code == SQLITE_OK)
+        bloom_span_check(span, BLOOM_X_SYNC, 0);
+    return code;
+}
+
+int bloom_span_commit(sqlite3_vtab *base) {
+    struct bloom_span *span = (struct bloom_span *)base;
     span->named_at = -1;
     span->database.owner->has_orphans = false;
     leave_transaction(span);
     bloom_span_check(span, BLOOM_X_COMMIT, 0);
+    return SQLITE_OK;
 }
 
 /* Nobody would hear of an error when a connection that is busy is closed. So the transaction is

@@ -9,15 +9,14 @@
  *     this number. What was read while the page cache is shared is not kept.
  *   - In a write transaction that has begun for this object (xBegin), a span lasts until the
  *     transaction ends or is rolled back, in part or whole.
- *   - In another write transaction of this connection the object is a guest. It has not changed
- *     the rows there, nobody else can, and a rollback brings back no others. But SQL may edit them
- *     by hand. So a span begins with the second operation and lasts until the last cursor is
- *     closed, as long as sqlite3_total_changes is the same. While SQLITE_DBCONFIG_DEFENSIVE is on,
- *     SQL cannot edit them, and the span lasts as long as outside.
+ *   - In another write transaction of this connection the object is a guest: only SQL by hand
+ *     changes its rows. A span begins with the second operation and lasts until the last cursor is
+ *     closed, as long as sqlite3_total_changes is the same, so rows that are changed by hand and
+ *     then rolled back are not noticed. While SQLITE_DBCONFIG_DEFENSIVE is on, SQL cannot change
+ *     them, and the span lasts as long as outside.
  *
- * When a span ends, everything in memory is void. In each span, row 0 is read once. It tells which
- * table this is, and nothing else does. There is no span, so that row 0 and chunks are read in each
- * operation,
+ * In each span, row 0 is read once. It tells which table this is, and nothing else does. There is
+ * no span, so that row 0 and chunks are read in each operation,
  *
  *   - in a write transaction that has not begun for this object, if the object has twins, or if
  *     sqlite3_close was refused, a table was dropped or a CREATE failed in it, so that a rollback
@@ -46,7 +45,8 @@
  *
  * When memory is full, what is unknown or seen stays so. When drafts are written, they are clean.
  * When the span ends, everything is unknown. After a dense transaction an unknown row is kept at
- * its first use, like one that was seen.
+ * its first use, like one that was seen. Within another statement that writes there are no drafts:
+ * if that fails, SQLite does not report it for databases that only a function in it has written.
  *
  * And this is what each method of SQLite may assume, and what it leaves:
  *
@@ -73,20 +73,15 @@
  *   xCommit      the transaction is over; nothing may fail      BLOOM_OUTSIDE, everything unknown
  *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
  *                finds the connection busy and it goes on       If it goes on, drafts are written
- *                                                               first
- *   none yet     a guest: only SQL by hand changes rows, and    what was read from the second
- *                no rollback brings back others                 operation on, until the last cursor
- *                                                               closes or another row is changed
- *                                                               (sqlite3_total_changes)
+ *   none yet     a guest                                        what was read in its span
  *
  * Nothing tells an object that has not begun the transaction of a rollback. So whatever gives a
  * table another name begins it: CREATE by itself, RENAME by an INSERT of no rows into the table.
  * After a renaming, and when one or a CREATE is rolled back, SQLite makes new objects for the
  * statements to come. Those that are left belong to statements under way. Their names may be of
- * other tables now, so they are stale, and those statements end with SQLITE_ABORT_ROLLBACK.
- *
- * Within another statement that writes there are no drafts: if that statement fails, SQLite does
- * not report it for the databases that only a function in it has written.
+ * other tables now, so they are stale, and those statements end with SQLITE_ABORT_ROLLBACK. If a
+ * close is refused meanwhile, an object learns that when the transaction is over, by the version.
+ * It does not if it was made after that close, or if a ROLLBACK TO undoes the name.
  *
  * SQLite may have several objects of one table, for example when a cursor is open across a
  * rollback. They are twins. Before one of them is used, the others write their drafts and end their
@@ -104,8 +99,7 @@ enum bloom_transaction {
     BLOOM_BEGUN    /* one of which SQLite reports every rollback */
 };
 
-/* What is known of the write transaction. Outside, only was_dense counts, and
- * foreign_changes for a guest. */
+/* Of the write transaction. Outside, only was_dense counts, and foreign_changes for a guest. */
 struct bloom_writing {
     enum bloom_transaction transaction;
     bool was_dense;      /* the last changes were of more than 1.5 keys a row */
@@ -178,13 +172,14 @@ bool bloom_span_may_draft(struct bloom_span *span);
 /* Writes all drafts. After an error those that are not written are still drafts. */
 int bloom_span_write(struct bloom_span *span);
 
-/* The methods of a transaction: see above. */
+/* The methods of a transaction: see above. SQLite calls those that take what it sees of a span. */
+int bloom_span_begin(sqlite3_vtab *base);
+int bloom_span_savepoint(sqlite3_vtab *base, int depth);
+int bloom_span_release(sqlite3_vtab *base, int depth);
+int bloom_span_sync(sqlite3_vtab *base);
+int bloom_span_commit(sqlite3_vtab *base);
 void bloom_span_create(struct bloom_span *span);
-int bloom_span_begin(struct bloom_span *span);
-int bloom_span_savepoint(struct bloom_span *span, int depth);
-void bloom_span_release(struct bloom_span *span, int depth);
 void bloom_span_rollback_to(struct bloom_span *span, int depth);
-void bloom_span_commit(struct bloom_span *span);
 void bloom_span_rollback(struct bloom_span *span);
 
 /* Executes the two tables above: fails unless memory is as that method leaves it. `depth` is that

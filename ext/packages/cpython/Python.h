@@ -23,7 +23,6 @@ typedef intptr_t Py_ssize_t;
 typedef struct _object PyObject;
 typedef struct _typeobject PyTypeObject;
 typedef struct _ts PyThreadState;
-typedef void *PyThread_type_lock;
 typedef PyObject *(*PyCFunction)(PyObject *, PyObject *);
 
 struct _object {
@@ -123,10 +122,6 @@ enum {
     F(int, PyObject_AsReadBuffer, (PyObject *o, const void **v, Py_ssize_t *n)) \
     F(PyObject *, PyObject_CallFunction, (PyObject *o, const char *format, ...)) \
     F(PyObject *, PyObject_GetAttrString, (PyObject *o, const char *name)) \
-    F(PyThread_type_lock, PyThread_allocate_lock, (void)) \
-    F(int, PyThread_acquire_lock, (PyThread_type_lock l, int wait)) \
-    F(void, PyThread_free_lock, (PyThread_type_lock l)) \
-    F(void, PyThread_release_lock, (PyThread_type_lock l)) \
     F(PyObject *, PyType_FromSpec, (PyType_Spec *s)) \
     F(void *, PyType_GetSlot, (PyTypeObject *t, int slot)) \
     F(int, PyType_IsSubtype, (PyTypeObject *t, PyTypeObject *of)) \

@@ -39,42 +39,34 @@ static int raise_key(PyObject *object, const char *name, size_t number, bool is_
     return -1;
 }
 
-static bool is_a(PyObject *object, PyTypeObject *type) {
-    return Py_TYPE(object) == type || PyType_IsSubtype(Py_TYPE(object), type);
+static bool is_a(PyObject *object, const PyTypeObject *type) {
+    return PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)(uintptr_t)type);
 }
 
 int key_of_other(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number) {
-    Py_ssize_t length;
-    int overflow;
-    if (is_a(object, &PyUnicode_Type)) {
-        const char *text = PyUnicode_AsUTF8AndSize(object, &length);
-        if (text == NULL)
-            return PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)
-                       ? raise_key(object, name, number, true)
-                       : -1;
-        *key = sqlite_bloom_text_key(text, (size_t)length);
-    } else if (is_a(object, &PyLong_Type)) {
-        *key = sqlite_bloom_integer_key(PyLong_AsLongLongAndOverflow(object, &overflow));
-        if (overflow != 0)
-            return raise_key(object, name, number, true);
-    } else if (is_a(object, &PyBytes_Type)) {
-        *key = sqlite_bloom_bytes_key(PyBytes_AsString(object), (size_t)PyBytes_Size(object));
-    } else if (is_a(object, &PyFloat_Type)) {
+    const PyTypeObject *const types[] = {&PyUnicode_Type, &PyLong_Type, &PyBytes_Type};
+    for (int i = 0; i < 3; i++)
+        if (is_a(object, types[i])) {
+            if (PyErr_Occurred() == NULL && key_of_type(object, types[i], key))
+                return 1;
+            return PyErr_Occurred() != NULL && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)
+                       ? -1
+                       : raise_key(object, name, number, true);
+        }
+    if (is_a(object, &PyFloat_Type)) {
         *key = sqlite_bloom_real_key(PyFloat_AsDouble(object));
         return key->value.real == key->value.real;
-    } else if (object == Py_None || is_named(Py_TYPE(object), "NAType") ||
-               is_named(Py_TYPE(object), "NaTType")) { /* of pandas */
-        return 0;
-    } else {
-        PyObject *whole = PyNumber_Index(object);
-        if (whole == NULL)
-            return PyErr_ExceptionMatches(PyExc_TypeError) ? raise_key(object, name, number, false)
-                                                           : -1;
-        int found = key_of(whole, key, name, number);
-        Py_DecRef(whole);
-        return found;
     }
-    return 1;
+    if (object == Py_None || is_named(Py_TYPE(object), "NAType") ||
+        is_named(Py_TYPE(object), "NaTType")) /* of pandas */
+        return 0;
+    PyObject *whole = PyNumber_Index(object);
+    if (whole == NULL)
+        return PyErr_ExceptionMatches(PyExc_TypeError) ? raise_key(object, name, number, false)
+                                                       : -1;
+    int found = key_of(whole, key, name, number);
+    Py_DecRef(whole);
+    return found;
 }
 
 /* Returns true if the keys look like lines, or like texts of lines: each is text with a line end in
@@ -145,16 +137,19 @@ static int settle(struct work *work, int status) {
     return PyErr_CheckSignals();
 }
 
-/* Adds or checks the values of a list from work->read on that have the types of exact_key: no code
- * of Python runs, and no other thread, so that nobody takes them out of the list meanwhile. Returns
- * how many, or -1 after raising. */
+/* Adds or checks the values of a list from work->read on that have the types of key_of_type: no
+ * code of Python runs, and no other thread, so that nobody takes them out of the list meanwhile.
+ * Returns how many, or -1 after raising. */
 static int read_exact(struct work *work) {
     struct sqlite_bloom_key keys[TOGETHER];
     const size_t length = (size_t)PyList_Size(work->source);
     size_t count = 0;
-    while (count < TOGETHER && work->read + count < length &&
-           exact_key(PyList_GetItem(work->source, (Py_ssize_t)(work->read + count)), &keys[count]))
-        count++;
+    for (; count < TOGETHER && work->read + count < length; count++) {
+        PyObject *value = PyList_GetItem(work->source, (Py_ssize_t)(work->read + count));
+        if (!key_of_type(value, Py_TYPE(value), &keys[count]))
+            break;
+    }
+    PyErr_Clear(); /* it is read again */
     if (count == 0 ||
         (work->done == 0 && count < TOGETHER)) /* which may not look like the others */
         return 0;
@@ -183,11 +178,8 @@ static int read_kept(struct work *work, bool is_list) {
     }
     /* As by a set, the keys before one that cannot be a key are added. */
     PyErr_Fetch(&type, &error, &trace);
-    bool locked = work->changed != NULL && filter_lock(work->changed);
     if (type == NULL || work->answers == NULL)
         status = work_on(work, keys, places, (size_t)count, (size_t)read);
-    if (locked)
-        PyThread_release_lock(work->changed->lock);
     Py_DecRef(kept);
     PyErr_Restore(type, error, trace);
     return type == NULL && settle(work, status) == 0 ? read : -1;
@@ -197,9 +189,7 @@ static int read_objects(struct work *work) {
     const bool is_list = Py_TYPE(work->source) == &PyList_Type;
     int read;
     do {
-        read = 0;
-        if (is_list && (work->changed == NULL || work->changed->updates == 0))
-            read = read_exact(work);
+        read = is_list ? read_exact(work) : 0;
         if (read == 0)
             read = read_kept(work, is_list);
     } while (read > 0);
@@ -216,7 +206,6 @@ struct column {
     bool text; /* the bytes are text */
     size_t length, offset;
     const unsigned char *valid; /* bits, or NULL */
-    const unsigned char *mask;  /* bytes that are 1 where a value is missing, or NULL */
     const void *const *buffers; /* the first is not used */
     const struct column *dictionary;
 };
@@ -229,8 +218,7 @@ static int column_key(const struct column *column, size_t row, struct sqlite_blo
     const int64_t *long_ends = data;
     const char *bytes = NULL;
     int64_t whole = 0, length = 0;
-    if (data == NULL || (column->mask != NULL && column->mask[row] != 0) ||
-        (column->valid != NULL && (column->valid[i / 8] >> i % 8 & 1) == 0))
+    if (data == NULL || (column->valid != NULL && (column->valid[i / 8] >> i % 8 & 1) == 0))
         return 0;
 #define WHOLE(letter, type)                                                                        \
     case letter:                                                                                   \
@@ -279,7 +267,6 @@ static int column_key(const struct column *column, size_t row, struct sqlite_blo
     return column->kind != 'L' || whole >= 0 ? 1 : -1;
 }
 
-/* Without the GIL. */
 static int read_rows(struct work *work, const struct column *column, size_t from, size_t to) {
     struct sqlite_bloom_key keys[TOGETHER];
     unsigned char places[TOGETHER];
@@ -305,21 +292,14 @@ static int read_rows(struct work *work, const struct column *column, size_t from
     return SQLITE_BLOOM_REFUSED;
 }
 
+/* Without the GIL, unless it guards what is changed. */
 static int read_column(struct work *work, const struct column *column) {
-    struct filter *changed = work->changed;
     for (size_t from = 0; from < column->length; from += WITHOUT_GIL) {
         const size_t to = column->length - from < WITHOUT_GIL ? column->length : from + WITHOUT_GIL;
-        if (changed != NULL)
-            changed->updates++;
-        PyThreadState *state = PyEval_SaveThread();
-        if (changed != NULL)
-            filter_take_lock(changed);
+        PyThreadState *state = work->shared ? NULL : PyEval_SaveThread();
         int status = read_rows(work, column, from, to);
-        if (changed != NULL)
-            PyThread_release_lock(changed->lock);
-        PyEval_RestoreThread(state);
-        if (changed != NULL)
-            changed->updates--;
+        if (state != NULL)
+            PyEval_RestoreThread(state);
         if (settle(work, status) != 0)
             return -1;
     }
@@ -428,25 +408,18 @@ static int read_numbers(struct work *work) {
     static const char LETTERS[] = "cCsSiIflLg";
     static const unsigned char SIZES[] = {1, 1, 2, 2, 4, 4, 4, 8, 8, 8};
     const char *letter = work->kind[0] != 0 ? strchr(LETTERS, work->kind[0]) : NULL;
-    const void *buffers[2], *missing = NULL;
-    PyObject *kept = NULL, *kept_mask = NULL;
+    const void *buffers[2];
+    PyObject *kept = NULL;
     struct column column = {.kind = work->kind[0], .buffers = buffers};
-    size_t masks = 0;
     if (letter == NULL) {
         PyErr_Format(PyExc_ValueError, "%s: kind is %s", work->name, work->kind);
         return -1;
     }
     int result = read_buffer(work->source, &kept, &buffers[1], &column.length);
-    if (result == 0 && work->mask != Py_None)
-        result = read_buffer(work->mask, &kept_mask, &missing, &masks);
     column.length /= SIZES[letter - LETTERS];
-    column.mask = missing;
-    if (result == 0 && missing != NULL && masks != column.length)
-        result = raise_size(work->name);
     if (result == 0)
         result = read_column(work, &column);
     Py_DecRef(kept);
-    Py_DecRef(kept_mask);
     return result;
 }
 

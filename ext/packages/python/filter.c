@@ -1,7 +1,7 @@
 /* The module sqlite_bloom._filter: a filter in memory as a class of Python, on the filter library.
- * _filters.py, which has the names that users see, derives from it. Changes take turns where
- * threads share a filter, and bytes of others are copied before they would change. columns.c reads
- * keys. */
+ * _filters.py, which has the names that users see, derives from it. A filter that threads can share
+ * changes with the GIL only, and bytes of others are copied before they would change. columns.c
+ * reads keys. */
 #include "filter.h"
 
 #include <string.h>
@@ -34,10 +34,6 @@ static void filter_release(PyObject *object) {
     *(void **)&release = PyType_GetSlot(type, Py_tp_free);
     sqlite_bloom_filter_close(self->filter);
     sqlite_bloom_filter_close(self->before);
-    if (self->lock != NULL)
-        PyThread_free_lock(self->lock);
-    if (self->turn != NULL)
-        PyThread_free_lock(self->turn);
     Py_DecRef(self->owner);
     release(object);
     Py_DecRef((PyObject *)type);
@@ -81,10 +77,8 @@ static PyObject *filter_new(PyObject *self, PyObject *arguments) {
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
     if (is_made(self) || !PyArg_ParseTuple(arguments, "sOdz", &name, &source, &p, &options))
         return NULL;
-    if (!exact_key(source, &key)) {
-        PyUnicode_AsUTF8AndSize(source, NULL); /* raises */
+    if (!key_of_type(source, Py_TYPE(source), &key))
         return NULL;
-    }
     if (key.type == SQLITE_BLOOM_INTEGER)
         status =
             sqlite_bloom_filter_new(&made, (uint64_t)key.value.integer, p, options, NULL, problem);
@@ -112,21 +106,6 @@ static PyObject *filter_open(PyObject *self, PyObject *bytes) {
     else
         Py_DecRef(owner);
     return result;
-}
-
-void filter_take_lock(struct filter *self) {
-    PyThread_acquire_lock(self->turn, 1);
-    PyThread_acquire_lock(self->lock, 1);
-    PyThread_release_lock(self->turn);
-}
-
-bool filter_lock(struct filter *self) {
-    if (self->updates == 0)
-        return false;
-    PyThreadState *state = PyEval_SaveThread();
-    filter_take_lock(self);
-    PyEval_RestoreThread(state);
-    return true;
 }
 
 /* Before the first change: makes the bytes its own. Those of the owner stay as long as they are in
@@ -169,19 +148,16 @@ static int filter_contains(PyObject *self, PyObject *object) {
 
 typedef int change_function(struct sqlite_bloom_filter *, struct sqlite_bloom_key, char *);
 
-static PyObject *filter_change(PyObject *object, PyObject *added, const char *name,
+static PyObject *filter_change(PyObject *object, PyObject *changed, const char *name,
                                change_function *change) {
     struct filter *self = (struct filter *)object;
     struct sqlite_bloom_key key;
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    int status = key_of(added, &key, name, 0);
+    int status = key_of(changed, &key, name, 0);
     if (status > 0) {
         if (filter_own(self, name) != 0)
             return NULL;
-        bool locked = filter_lock(self);
         status = change(self->filter, key, problem);
-        if (locked)
-            PyThread_release_lock(self->lock);
         if (status != SQLITE_BLOOM_OK)
             raise_problem(name, status, problem);
     }
@@ -194,8 +170,10 @@ static PyObject *filter_add(PyObject *object, PyObject *added) {
     struct filter *self = (struct filter *)object;
     struct sqlite_bloom_key key;
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    if (self->owner != NULL || self->filter == NULL || self->updates > 0 || !exact_key(added, &key))
+    if (self->owner != NULL || self->filter == NULL || !key_of_type(added, Py_TYPE(added), &key)) {
+        PyErr_Clear(); /* the key is read again */
         return filter_change(object, added, NAME, sqlite_bloom_filter_add);
+    }
     const int status = sqlite_bloom_filter_add(self->filter, key, problem);
     if (status == SQLITE_BLOOM_OK)
         return none();
@@ -285,7 +263,6 @@ static PyObject *filter_merge(PyObject *object, PyObject *arguments) {
     if (filter_of(object) == NULL || filter_of(other) == NULL ||
         (into == self ? filter_own(self, "sqlite_bloom.Filter") != 0 : is_made(result)))
         return NULL;
-    bool locked = into == self && filter_lock(self);
     const struct sqlite_bloom_filter *both[] = {self->filter, ((struct filter *)other)->filter};
     int status = way[0] == '|'   ? sqlite_bloom_filter_union(&made, both, 2, NULL, problem)
                  : way[0] == '&' ? sqlite_bloom_filter_intersect(&made, both, 2, NULL, problem)
@@ -307,8 +284,6 @@ static PyObject *filter_merge(PyObject *object, PyObject *arguments) {
         result = length == needed ? result : NULL;
         sqlite_bloom_filter_close(made);
     }
-    if (locked)
-        PyThread_release_lock(self->lock);
     Py_IncRef(result);
     return result;
 }
@@ -355,18 +330,15 @@ static PyObject *filter_count(PyObject *self, PyObject *object) {
 }
 
 /* The first arguments of what reads a column. */
-#define SOURCE_OF(work) &(work).source, &(work).kind, &(work).mask, &(work).name
+#define SOURCE_OF(work) &(work).source, &(work).kind, &(work).name
 
-/* _update(source, kind, mask, name, progress): the number of keys */
+/* _update(source, kind, name, progress, shared): the number of keys */
 static PyObject *filter_update(PyObject *object, PyObject *arguments) {
     struct filter *self = (struct filter *)object;
-    struct work work = {.changed = self};
-    if (!PyArg_ParseTuple(arguments, "OzOsO", SOURCE_OF(work), &work.progress) ||
+    struct work work = {.shared = 1};
+    if (!PyArg_ParseTuple(arguments, "OzsOp", SOURCE_OF(work), &work.progress, &work.shared) ||
         filter_own(self, work.name) != 0)
         return NULL;
-    if ((self->lock == NULL && (self->lock = PyThread_allocate_lock()) == NULL) ||
-        (self->turn == NULL && (self->turn = PyThread_allocate_lock()) == NULL))
-        return PyErr_NoMemory();
     work.filter = self->filter;
     self->uses++;
     int result = read_source(&work);
@@ -374,16 +346,16 @@ static PyObject *filter_update(PyObject *object, PyObject *arguments) {
     return result == 0 ? Py_BuildValue("K", (unsigned long long)work.done) : NULL;
 }
 
-/* _build(source, kind, mask, name, progress, p, options): the number of keys. Without one, nothing
+/* _build(source, kind, name, progress, p, options): the number of keys. Without one, nothing
  * is made. */
 static PyObject *filter_build(PyObject *self, PyObject *arguments) {
-    struct work work = {.changed = NULL};
+    struct work work = {.shared = 0};
     PyObject *result = NULL;
     const char *options;
     struct sqlite_bloom_filter *made = NULL;
     double p;
     if (is_made(self) ||
-        !PyArg_ParseTuple(arguments, "OzOsOdz", SOURCE_OF(work), &work.progress, &p, &options))
+        !PyArg_ParseTuple(arguments, "OzsOdz", SOURCE_OF(work), &work.progress, &p, &options))
         return NULL;
     int status = sqlite_bloom_builder_open(&work.builder, p, options, NULL, work.problem);
     if (status != SQLITE_BLOOM_OK || read_source(&work) == 0) {
@@ -400,13 +372,12 @@ static PyObject *filter_build(PyObject *self, PyObject *arguments) {
     return Py_BuildValue("K", (unsigned long long)work.done);
 }
 
-/* _check(source, kind, mask, name, length): a byte for each value: 0, 1 or MISSING */
+/* _check(source, kind, name, length): a byte for each value: 0, 1 or MISSING */
 static PyObject *filter_check(PyObject *object, PyObject *arguments) {
     struct filter *self = (struct filter *)object;
     struct work work = {.filter = self->filter, .progress = Py_None};
     Py_ssize_t length;
-    if (filter_of(object) == NULL ||
-        !PyArg_ParseTuple(arguments, "OzOsn", SOURCE_OF(work), &length))
+    if (filter_of(object) == NULL || !PyArg_ParseTuple(arguments, "Ozsn", SOURCE_OF(work), &length))
         return NULL;
     PyObject *answers = PyBytes_FromStringAndSize(NULL, length);
     if (answers == NULL)

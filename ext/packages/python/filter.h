@@ -14,25 +14,15 @@ struct filter {
     struct sqlite_bloom_filter *filter;
     PyObject *owner; /* a memoryview of the bytes, which are read in place; NULL: it owns them */
     struct sqlite_bloom_filter *before; /* of the owner, if it was in use when a change copied it */
-    size_t uses;                        /* memoryviews of the filter, and checks that run */
-    size_t updates;                     /* that run, or wait to run, without the GIL */
-    PyThread_type_lock lock;            /* held by whatever changes the filter while there are */
-    PyThread_type_lock turn;            /* held by whatever is next to have the lock */
+    size_t uses;                        /* memoryviews of the filter, and columns that it reads */
 };
-
-/* Waits for the lock. Without the GIL. */
-void filter_take_lock(struct filter *self);
-
-/* Before a change with the GIL. Returns true if the lock is to be released after it. */
-bool filter_lock(struct filter *self);
 
 /* A column, what is done with its keys, and how far it is. */
 struct work {
     PyObject *source;                     /* a list, a tuple, an iterator, or by kind */
     const char *kind;                     /* NULL; "A": a capsule of Arrow; others: a buffer */
-    PyObject *mask;                       /* of the buffer, or None */
     const char *name;                     /* of the function, for messages */
-    struct filter *changed;               /* NULL in a check and a build */
+    int shared;                           /* other threads may have the filter that is changed */
     struct sqlite_bloom_filter *filter;   /* that is changed or checked */
     struct sqlite_bloom_builder *builder; /* or NULL */
     unsigned char *answers;               /* of a check; NULL: keys are added */
@@ -46,19 +36,15 @@ struct work {
  * -1 after raising. */
 int read_source(struct work *work);
 
-/* Reads an object of another type than those of exact_key as a key. */
-int key_of_other(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number);
-
-/* Reads an object of exactly one of the types that most keys have, for which no code of Python
- * runs. Returns false for others, and for what SQLite cannot have. */
-static inline bool exact_key(PyObject *object, struct sqlite_bloom_key *key) {
-    PyTypeObject *type = Py_TYPE(object);
+/* Reads an object as a key. It is of a type, or of one below, that most keys have, so no code of
+ * Python runs. Returns false for other types, and for what SQLite cannot have. Then it may have
+ * raised. */
+static inline bool key_of_type(PyObject *object, const PyTypeObject *type,
+                               struct sqlite_bloom_key *key) {
     Py_ssize_t length;
     if (type == &PyUnicode_Type) {
         const char *text = PyUnicode_AsUTF8AndSize(object, &length);
-        if (text == NULL) /* it is read again, which raises */
-            PyErr_Clear();
-        else
+        if (text != NULL)
             *key = sqlite_bloom_text_key(text, (size_t)length);
         return text != NULL;
     }
@@ -76,12 +62,15 @@ static inline bool exact_key(PyObject *object, struct sqlite_bloom_key *key) {
     return false;
 }
 
+/* Reads an object that the former has not read, as key_of does. */
+int key_of_other(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number);
+
 /* Reads an object as a key, which holds as long as the object. Returns 0 for None, NaN and NA,
  * which are not keys, and -1 after raising. number: of the key in its column, from 1; 0: it is by
  * itself. */
 static inline int key_of(PyObject *object, struct sqlite_bloom_key *key, const char *name,
                          size_t number) {
-    return exact_key(object, key) ? 1 : key_of_other(object, key, name, number);
+    return key_of_type(object, Py_TYPE(object), key) ? 1 : key_of_other(object, key, name, number);
 }
 
 /* Keeps a buffer in a memoryview, and sets where it is and how long. */

@@ -31,32 +31,33 @@ _LETTERS = {**dict.fromkeys("bhilqn", " cs i   l"), **dict.fromkeys("BHILQN", " 
             "f": "    f", "d": "        g", "?": " C"}
 
 
-def _numbers(view, mask=None):
+def _numbers(view):
     """How C reads a buffer of numbers, or None if it does not."""
     view = memoryview(view)
     if view.format[-1:] not in _LETTERS or view.format[0] in "<>=!" or not view.c_contiguous:
         return None
-    return view, _LETTERS[view.format[-1]][view.itemsize], mask
+    return view, _LETTERS[view.format[-1]][view.itemsize]
 
 
 def _array(column):
     """How C reads an array of numpy."""
     numpy = sys.modules["numpy"]
-    mask = None
-    if isinstance(column, numpy.ma.MaskedArray):
-        column, mask = column.data, numpy.ascontiguousarray(numpy.ma.getmaskarray(column))
     if column.dtype.kind == "f" and column.dtype.itemsize not in (4, 8):
         column = column.astype(float)
     if column.dtype.kind in "iufb":
-        return _numbers(numpy.require(column, column.dtype.newbyteorder("="), "CA"), mask)
+        return _numbers(numpy.require(column, column.dtype.newbyteorder("="), "CA"))
     return None
 
 
-def _read_in_place(column):
-    """How C reads a column of a library; None: as objects."""
+def _read_in_place(column, what):
+    """How C reads a column of a library; None: as objects. A missing value in a column of whole
+    numbers is left out, or is 0 for a check.
+    """
     dtype = getattr(column, "dtype", None)
     library = _columns.library_of(column)
     if library == "numpy":
+        if hasattr(column, "mask"):
+            column = column.compressed() if what == "keys" else column.filled(0)
         return _array(column)
     if library == "pandas":
         plain = getattr(dtype, "numpy_dtype", dtype)  # of a column with a mask
@@ -64,15 +65,15 @@ def _read_in_place(column):
             arrow = getattr(getattr(column, "array", column), "__arrow_array__", None)
             if getattr(dtype, "storage", "") != "pyarrow" and not hasattr(dtype, "pyarrow_dtype"):
                 return None
-            return _read_in_place(arrow())
+            return _read_in_place(arrow(), what)
         if plain is dtype:
             return _array(column.to_numpy())
-        numpy = sys.modules["numpy"]
-        return _array(numpy.ma.array(column.to_numpy(plain, na_value=0), mask=column.isna()))
+        column = column.dropna() if what == "keys" else column
+        return _array(column.to_numpy(plain, na_value=0))
     if library == "pyarrow" and not hasattr(column, "__arrow_c_stream__"):
         column = sys.modules["pyarrow"].chunked_array([column])
     if hasattr(column, "__arrow_c_stream__"):
-        return column.__arrow_c_stream__(), "A", None
+        return column.__arrow_c_stream__(), "A"
     return _numbers(column) if type(column).__name__ in ("array", "memoryview") else None
 
 
@@ -80,14 +81,14 @@ def _read(work, column, name, *more, what="keys"):
     """Calls a method of C with a column."""
     column = _columns.checked(column, name, what)
     if type(column) is list:
-        return work(column, None, None, name, *more)
-    source = _read_in_place(column)
+        return work(column, None, name, *more)
+    source = _read_in_place(column, what)
     if source is not None:
         try:
             return work(*source, name, *more)
         except NotImplementedError:  # of Arrow's types only some are read in place
             pass
-    return work(_columns.objects(column), None, None, name, *more)
+    return work(_columns.objects(column), None, name, *more)
 
 
 def _answered(column, codes):
@@ -96,7 +97,9 @@ def _answered(column, codes):
     if library in ("numpy", "pandas"):
         numpy, pandas = sys.modules["numpy"], sys.modules.get("pandas")
         codes = numpy.frombuffer(codes, "uint8")
-        found, missing = codes == 1, codes == 2
+        masked = numpy.ma.getmaskarray(column) if library == "numpy" else column.isna()
+        missing = numpy.asarray(masked) | (codes == 2)
+        found = (codes == 1) & ~missing
         if library == "numpy":
             is_masked = hasattr(column, "mask") or missing.any()
             return numpy.ma.array(found, mask=missing) if is_masked else found
@@ -227,7 +230,7 @@ class Filter(_Filter):
             count = _read(made._build, keys, name, progress, *parameters)
         else:
             Filter.__init__(made, capacity, fpr, **options)
-            count = _read(made._update, keys, name, progress)
+            count = _read(made._update, keys, name, progress, False)
         if count == 0:
             raise ValueError(
                 f"{name}: there is no key, and an empty filter lets everything pass. Look where the"
@@ -258,7 +261,7 @@ class Filter(_Filter):
         key are added.
         """
         for keys in columns:
-            _read(self._update, keys, "sqlite_bloom.Filter.update", progress)
+            _read(self._update, keys, "sqlite_bloom.Filter.update", progress, True)
 
     def discard(self, key):
         """Removes a key once, if it is in a filter of layout counting."""
