@@ -80,7 +80,8 @@
  * After a renaming, and when one or a CREATE is rolled back, SQLite makes new objects for the
  * statements to come. Those that are left belong to statements under way. Their names may be of
  * other tables now, so they are stale, and those statements end with SQLITE_ABORT_ROLLBACK. If a
- * refused close comes between, an object learns it from the version when the transaction is over.
+ * close is refused meanwhile, an object learns that when the transaction is over, by the version.
+ * It does not if it was made after that close, or if a ROLLBACK TO undoes the name.
  *
  * SQLite may have several objects of one table, for example when a cursor is open across a
  * rollback. They are twins. Before one of them is used, the others write their drafts and end their
@@ -98,8 +99,7 @@ enum bloom_transaction {
     BLOOM_BEGUN    /* one of which SQLite reports every rollback */
 };
 
-/* What is known of the write transaction. Outside, only was_dense counts, and
- * foreign_changes for a guest. */
+/* Of the write transaction. Outside, only was_dense counts, and foreign_changes for a guest. */
 struct bloom_writing {
     enum bloom_transaction transaction;
     bool was_dense;      /* the last changes were of more than 1.5 keys a row */

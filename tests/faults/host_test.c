@@ -168,6 +168,61 @@ static void busy_close_leaves_names(void) {
     close_database(database);
 }
 
+/* Steps through a query, and requires what it ends with and how many rows come. */
+static void require_rest(sqlite3_stmt *query, int code, int rows) {
+    while (sqlite3_step(query) == SQLITE_ROW)
+        rows--;
+    assert_int_equal(rows, 0);
+    assert_int_equal(sqlite3_finalize(query), code);
+}
+
+#define TABLE_OF_20 "USING bloom(capacity=20, fpr=1e-9, growth=off)"
+#define FOUND NUMBERS(20) "SELECT x FROM n JOIN t ON key = x"
+
+/* After a close that is refused, a query is under way, and the transaction is rolled back. The
+ * query would read the table that has its table's name again. */
+static void busy_close_loses_no_names(void) {
+#if SQLITE_VERSION_NUMBER >= 3034000
+    static const char *const MAKES[] = {
+        "DROP TABLE t; CREATE VIRTUAL TABLE t " TABLE_OF_20,
+        "ALTER TABLE t RENAME TO v; ALTER TABLE u RENAME TO t; ALTER TABLE v RENAME TO u",
+    };
+    for (size_t i = 0; i < COUNT_OF(MAKES); i++) {
+        sqlite3 *database = open_database(":memory:");
+        sqlite3_stmt *query;
+        run(database, "CREATE VIRTUAL TABLE t " TABLE_OF_20 "; CREATE VIRTUAL TABLE u " TABLE_OF_20
+                      "; INSERT INTO t(key) VALUES (1), (2), (3); BEGIN");
+        run(database, MAKES[i]);
+        run(database, "INSERT INTO t(key) VALUES (1), (7), (8)");
+        assert_int_equal(sqlite3_prepare_v2(database, FOUND, -1, &query, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(query), SQLITE_ROW);
+        assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
+        run(database, "ROLLBACK");
+        require_rest(query, SQLITE_ABORT, 0);
+        require_number(database, 3, "SELECT count(*) FROM (" FOUND ")");
+        close_database(database);
+    }
+#endif
+}
+
+/* A table that was dropped is back with keys that a rollback takes away, which no object hears of:
+ * the one that has changed it is gone. */
+static void dropped_keys_are_not_remembered(void) {
+    sqlite3 *database = open_database(":memory:");
+    sqlite3_stmt *query;
+    run(database, "CREATE VIRTUAL TABLE t " TABLE_OF_20 "; INSERT INTO t(key) VALUES (1);"
+                  "BEGIN; SAVEPOINT a; INSERT INTO t(key) VALUES (7), (8); SAVEPOINT b;"
+                  "DROP TABLE t; ROLLBACK TO b");
+    assert_int_equal(sqlite3_prepare_v2(database, FOUND, -1, &query, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(query), SQLITE_ROW);
+    for (int i = 0; i < 2; i++)
+        require_number(database, 3, "SELECT count(*) FROM (" FOUND ")");
+    run(database, "ROLLBACK TO a");
+    require_rest(query, SQLITE_OK, 0);
+    run(database, "COMMIT");
+    close_database(database);
+}
+
 /* All that waits is written. What cannot be, and nobody can be told of, ends the transaction. */
 static void busy_close_writes_or_ends(void) {
 #if SQLITE_VERSION_NUMBER >= 3034000
@@ -184,6 +239,32 @@ static void busy_close_writes_or_ends(void) {
     require_number(database, 0, "SELECT json_extract(info, '$.count') FROM t");
     close_database(database);
 #endif
+}
+
+static void keep_message(void *message, int code, const char *text) {
+    if (code == SQLITE_READONLY && strncmp(text, "t: ", 3) == 0)
+        sqlite3_snprintf(200, message, "%s", text);
+}
+
+/* SQLite takes no message from a table for a SAVEPOINT that fails. */
+static void savepoint_logs_what_waits(void) {
+    char message[200] = "";
+    if (sqlite3_libversion_number() < 3034000) /* nothing waits */
+        return;
+    sqlite3_shutdown();
+    sqlite3_config(SQLITE_CONFIG_LOG, keep_message, message);
+    sqlite3 *database = open_database(":memory:");
+    run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
+    begin_keys(database, true);
+    run(database, "PRAGMA query_only = on");
+    assert_int_equal(sqlite3_exec(database, "SAVEPOINT a", NULL, NULL, NULL), SQLITE_READONLY);
+    assert_string_equal(message, "t: keys that were added wait in memory, and PRAGMA query_only is "
+                                 "on, so they cannot be written. Turn it off");
+    run(database, "PRAGMA query_only = off; SAVEPOINT a; COMMIT");
+    require_stored(database, 4);
+    close_database(database);
+    sqlite3_shutdown();
+    sqlite3_config(SQLITE_CONFIG_LOG, NULL, NULL);
 }
 
 static void older_releases_have_no_drafts(void) {
@@ -287,6 +368,12 @@ RUN_GROUP("host",
                busy_close_writes_or_ends),
           TEST("After a close that is refused a name is committed as ever",
                busy_close_leaves_names),
+          TEST("After a close that is refused a name is rolled back for queries under way, too",
+               busy_close_loses_no_names),
+          TEST("Keys of a table that was dropped and is back are not remembered",
+               dropped_keys_are_not_remembered),
+          TEST("A SAVEPOINT that cannot write what waits says so in the log",
+               savepoint_logs_what_waits),
           TEST("Before SQLite 3.34 every key is written at once", older_releases_have_no_drafts),
           TEST("A host may finalize all statements before it closes", hosts_finalize_everything),
           TEST("A schema that has another name now is named", the_name_of_main_changes))

@@ -27,7 +27,7 @@ PLATFORMS = {
     "s390x": ("s390x-linux-gnu-gcc -O2 -static", "qemu-s390x"),  # big-endian
     "arm64": ("aarch64-linux-gnu-gcc -O2 -static", "qemu-aarch64"),
     "i386": ("i686-linux-gnu-gcc -O2 -static -mfpmath=387", "qemu-i386"),  # x87 arithmetic
-    "musl": ("musl-gcc -O2", ""),
+    "musl": ("musl-gcc -O0", ""),  # only the C library is another
     "clang": ("clang -O2", ""),
     "plain-c11": (f"gcc -O2 -include {machines.HERE}/remote/plain.h", ""),
     "fast-arithmetic": ("gcc -O3 -ffp-contract=fast -march=native", "")}

@@ -239,8 +239,13 @@ static void merges(void) {
 }
 
 static void estimates(void) {
-    filter_t *filter = new_filter(1000, NULL);
+    filter_t *filter = new_filter(1000, NULL), *classic = new_filter(10, "classic");
     struct sqlite_bloom_estimate estimate;
+    for (int i = 0; i < 2; i++) { /* zeros are not negative */
+        sqlite_bloom_filter_estimate(i ? filter : classic, &estimate);
+        assert_true(estimate.ones == 0 && !signbit(estimate.count) && !signbit(estimate.fpr_now));
+    }
+    sqlite_bloom_filter_close(classic);
     for (int64_t i = 0; i < 1000; i++)
         adds(filter, integer(i), 0);
     sqlite_bloom_filter_estimate(filter, &estimate);

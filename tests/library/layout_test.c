@@ -7,8 +7,6 @@
 #include "foreign/exchange.h"
 #include "shapes.h"
 
-#include <math.h>
-
 enum { BLOCK = 512 };
 
 static struct bloom_shape shape_of(const struct bloom_layout *layout, uint32_t probes,
@@ -116,32 +114,6 @@ static void union_adds_counters(void) {
         }
 }
 
-/* Edges of estimates; format_test.py holds others against the formulas. */
-static void estimates_at_the_ends(void) {
-    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
-        const struct bloom_shape *shape = &SHAPES[i];
-        uint8_t *payload = empty_payload(shape);
-        struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
-        assert_same(estimate.ones, 0, "ones");
-        assert_true(estimate.count == 0 && !signbit(estimate.count));
-        assert_true(estimate.rate == 0 && !signbit(estimate.rate));
-        if (!shape->layout->repeats) { /* those of counting are those of blocked */
-            memset(payload, 0xff, (size_t)bloom_payload_bytes(shape));
-            if (shape->bits % 8 != 0)
-                payload[bloom_payload_bytes(shape) - 1] = (uint8_t)((1u << shape->bits % 8) - 1);
-            estimate = shape->layout->estimate(shape, payload);
-            assert_same(estimate.ones, shape->bits, "ones");
-            assert_true(isinf(estimate.count) && estimate.count > 0 && estimate.rate == 1);
-            /* One bit less: finite, and still sure of nothing. */
-            payload[0] ^= 1;
-            estimate = shape->layout->estimate(shape, payload);
-            assert_same(estimate.ones, shape->bits - 1, "ones");
-            assert_true(isfinite(estimate.count) && estimate.rate < 1);
-        }
-        free(payload);
-    }
-}
-
 /* What a filter table does: the blocks of a filter are kept one by one, each in memory of its own,
  * and tell how many ones they have more or fewer. */
 static void blocks_of_one_apart(const struct bloom_layout *layout, uint32_t probes) {
@@ -196,5 +168,4 @@ RUN_GROUP("layout",
           TEST("Any number of keys at any address is added and checked", any_number_at_any_address),
           TEST("A counter of zero stays", a_counter_at_zero_stays),
           TEST("A union adds counters up to fifteen", union_adds_counters),
-          TEST("An empty filter has no keys, a full one infinitely many", estimates_at_the_ends),
           TEST("Blocks kept apart are those of the whole", blocks_apart))

@@ -336,26 +336,6 @@ class Amid(TableTest):
         rows(connection, "ROLLBACK TO a; COMMIT")
         self.check(connection, *range(1, 13))
 
-    def test_another_database_is_deserialized_in_the_place_of_an_open_one(self):
-        for first, second in ((("capacity=1000", 0), ("capacity=1000", 0)),
-                              (("capacity=1000", 0), ("capacity=50", 0)),
-                              (("generations=3", 0), ("generations=3", 2))):
-            images = []
-            for keys, (options, rotations) in (((1, 500), first), ((501, 1000), second)):
-                made = connect(":memory:")
-                rows(made, f"CREATE VIRTUAL TABLE s USING bloom({options}, fpr=1e-5)")
-                for _ in range(rotations):
-                    rows(made, "INSERT INTO s(s) VALUES ('rotate')")
-                insert_numbers(made, *keys)
-                images.append(made.serialize("main"))
-            connection = connect(":memory:")
-            for image, keys, others in ((images[0], (1, 500), (501, 1000)),
-                                        (images[1], (501, 1000), (1, 500))):
-                connection.deserialize("main", image)
-                for _ in range(3):  # from the third time on, copies would be asked
-                    self.assertEqual(count_found(connection, *keys), 500)
-                self.assertEqual(count_found(connection, *others), 0)
-
     def test_another_database_is_deserialized_amid_a_transaction(self):
         made, connection = connect(":memory:"), connect(":memory:")
         for each, keys in ((made, (1, 50)), (connection, (51, 60))):
@@ -389,29 +369,6 @@ class Amid(TableTest):
         rows(connection, "ROLLBACK TO a; COMMIT")
         self.assertEqual(count_found(connection, 1, 3000), 3000)
         self.assertLess(count_found(connection, 3001, 9000), 10)
-
-    def test_a_function_rolls_back_to_before_the_table_was_made(self):
-        """SQLite goes on with the statement. It does not report the second rollback."""
-        connection = self.make(capacity=1000)
-        insert(connection, 1, 2, 3)
-
-        def roll_back(key):
-            if key == 5:
-                rows(connection, "ROLLBACK TO a")
-            return key
-
-        either(connection, "create_scalar_function", "createscalarfunction")("f", roll_back, 1)
-        for keys in ("SELECT f(value) FROM json_each('[4,5,6]')", "VALUES (f(5))"):
-            for has_twin in (False, True):  # which a failing ATTACH leaves
-                rows(connection, "BEGIN; SAVEPOINT a; DROP TABLE s; CREATE VIRTUAL TABLE s USING "
-                     "bloom(capacity=1000)")
-                if has_twin:
-                    with self.assertRaises(apsw.CantOpenError):
-                        rows(connection, "ATTACH '/nonexistent/file' AS missing")
-                with self.assertRaisesRegex(apsw.AbortError, "abort due to ROLLBACK"):
-                    rows(connection, f"INSERT INTO s(key) {keys}")
-                rows(connection, "COMMIT")
-                self.check(connection, 1, 2, 3)
 
     def test_rows_are_written_while_a_query_reads(self):
         """In a transaction that has written another table, each key asked four times."""

@@ -5,9 +5,9 @@
 
 /* Judges a statement that has met a fault. If it fails, it leaves nothing of what it has done, or,
  * if the fault may come late, all of it. In a transaction something that fails at the end of a
- * single row may leave it, too. The oracle follows. */
+ * single row may leave it, too. The oracle follows, unless both were one transaction. */
 static bool judge_fault(const struct statement *statement, const struct fault *fault, int code,
-                        bool was_inside) {
+                        bool was_inside, bool is_one_transaction) {
     sqlite3 *database = run.mine.database;
     const bool must_fail = (statement->needs & FAILS) != 0;
     const bool lost = was_inside && sqlite3_get_autocommit(database);
@@ -19,10 +19,12 @@ static bool judge_fault(const struct statement *statement, const struct fault *f
         if (lost)
             look();
     }
-    const bool is_made = code == SQLITE_OK || (may_stay && !is_as_oracle(database));
+    const bool is_made =
+        !is_one_transaction && (code == SQLITE_OK || (may_stay && !is_as_oracle(database)));
     if (is_made && execute(database, statement->oracle) != SQLITE_OK)
         violate("%s: the oracle fails", statement->name);
-    if (is_made && code != SQLITE_OK && run.violation == NULL && !is_as_oracle(database))
+    if ((is_made || is_one_transaction) && code != SQLITE_OK && run.violation == NULL &&
+        !is_as_oracle(database))
         violate("%s: a part of what it does stays, after result %d", statement->name, code);
     run.next += statement->keys;
     return !is_kept_out(code);
@@ -46,29 +48,36 @@ static bool run_in(sqlite3 *database, const struct statement *statement) {
     const bool was_inside = !sqlite3_get_autocommit(database);
     const bool is_idle = (state() & IDLE) != 0;
     const bool is_first = defines || (fault != NULL && !fault->is_crash);
-    /* What survives a crash is a transaction. */
-    const bool begins = fault != NULL && fault->is_crash && !was_inside;
+    /* What survives a crash is a transaction, also one that was not synced. */
+    const bool begins =
+        fault != NULL && !was_inside && (fault->is_crash || strcmp(fault->name, "sync") == 0);
     if (begins && execute(database, "BEGIN IMMEDIATE") != SQLITE_OK)
         return false;
     int oracle = is_first ? SQLITE_OK : execute(database, statement->oracle);
     int oracle_changes = sqlite3_changes(database);
     if (fault != NULL)
         fault_arm(database);
-    const int code = strchr(statement->sql, '?') != NULL && database == run.mine.database
-                         ? execute_prepared(statement->sql)
-                         : execute(database, statement->sql);
+    int code = strchr(statement->sql, '?') != NULL && database == run.mine.database
+                   ? execute_prepared(statement->sql)
+                   : execute(database, statement->sql);
     const int changes = sqlite3_changes(database);
     run.has_merged |= strstr(statement->sql, "'merge'") != NULL;
     if (code != SQLITE_OK && strncmp(statement->sql, "SAVEPOINT", 9) == 0)
         execute(database, "ROLLBACK TO many; RELEASE many");
-    if (begins && defines)
+    bool has_oracle = !is_first;
+    if (begins && is_first && (fault->is_crash || must_fail || code == SQLITE_OK)) {
         oracle = execute(database, statement->oracle);
-    if (begins && execute(database, "COMMIT") != SQLITE_OK)
+        oracle_changes = sqlite3_changes(database);
+        has_oracle = true;
+    }
+    const int committed = begins ? execute(database, "COMMIT") : SQLITE_OK;
+    if (committed != SQLITE_OK)
         execute(database, "ROLLBACK");
     if (fault != NULL)
         fault_disarm(database);
     if (fault != NULL && !fault->is_crash && fault_was_met)
-        return judge_fault(statement, fault, code, was_inside);
+        return judge_fault(statement, fault, committed == SQLITE_OK ? code : committed, was_inside,
+                           begins);
     if ((kind->holds & IN_SHARED) != 0 && (code == SQLITE_LOCKED || oracle == SQLITE_LOCKED)) {
         run.is_over = true; /* the locks of a shared cache are of tables */
         return false;
@@ -79,7 +88,7 @@ static bool run_in(sqlite3 *database, const struct statement *statement) {
             violate("%s: result %d (%s)", statement->name, code, sqlite3_errmsg(database));
         return is_idle;
     }
-    if (is_first && !begins) {
+    if (!has_oracle) {
         oracle = execute(database, statement->oracle);
         oracle_changes = sqlite3_changes(database);
     }

@@ -471,12 +471,16 @@ unsigned state(void) {
 
 /* ---- What is compared ---- */
 
+/* In a shared cache keys wait in the memory of a transaction that has written them. */
+static bool others_wait(const sqlite3 *database) {
+    return (kind->holds & IN_SHARED) != 0 && database == run.other.database &&
+           !sqlite3_get_autocommit(run.mine.database);
+}
+
 /* Compares the keys of a table with the oracle's, by one join. */
 static void check_keys(sqlite3 *database, const char *name, int id, const char *when) {
     sqlite3_stmt *statement = NULL;
-    /* In a shared cache keys wait in the memory of a transaction that has written them. */
-    const bool may_wait = (kind->holds & IN_SHARED) != 0 && database == run.other.database &&
-                          !sqlite3_get_autocommit(run.mine.database);
+    const bool may_wait = others_wait(database);
     const bool is_hog = id == 0;
     char *sql = sqlite3_mprintf(
         "SELECT n.key, EXISTS (SELECT 1 FROM %s.%s AS f WHERE f.key = n.key) AS found FROM "
@@ -688,7 +692,8 @@ void cursor_read(struct connection *connection) {
                                               : 0;
         for (int passed_key = cursor->key + 1; passed_key <= key && passed_key <= cursor->last;
              passed_key++)
-            if (has[passed_key] != (passed_key == key) && !is_held(passed_key))
+            if (has[passed_key] != (passed_key == key) && !is_held(passed_key) &&
+                !(has[passed_key] && others_wait(database)))
                 violate("a cursor: key %d %s", passed_key,
                         has[passed_key] ? "is lost" : "was never added");
         cursor->key = key;
