@@ -150,8 +150,8 @@ hosts: $(LIBRARY)
 # Debian 12's own Go is too old to build actionlint (go install
 # github.com/rhysd/actionlint/cmd/actionlint@latest).
 ci: $(LIBRARY)
-	+@$(WAITING_RUN) $(LONG_SUITES) $(PACKAGE_SUITES) $(HOST_SUITE) $(CLUSTER_SUITES) \
-	    'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' \
+	+@$(WAITING_RUN) 'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' \
+	    $(LONG_SUITES) $(PACKAGE_SUITES) $(HOST_SUITE) $(CLUSTER_SUITES) \
 	    'clang builds without a warning=$(MAKE) -s CC=clang CFLAGS="-O2 -g -Werror" VARIANT=clang \
 	        VARIANT_FLAGS=-fPIC objects && echo 1 passed, 0 failed' \
 	    'formatted sources=git ls-files "*.c" "*.h" | xargs clang-format --dry-run -Werror && \
