@@ -101,6 +101,8 @@ def main(library, results):
          others["rbloom, update"], "rbloom"),
         ("checking one URL a call, from Python", others["url in Filter"], others["url in rbloom"],
          "rbloom"),
+        ("checking one stored key a call, from Python", others["filter table"], others["LMDB"],
+         "LMDB"),
         ("checking one of 100 million keys, in C", floor["blocked"],
          floor.get("libfilter", floor["blocked"]), "libfilter")]
     *_, rate = rate_with(open_database(":memory:", library).cursor(), "blocked", MILLION)
@@ -118,7 +120,7 @@ def main(library, results):
               " where 1 % was asked for\n([drawn](rate_by_fill.svg)). A key that was added is never"
               " missed.\n\nWhere something else is ahead:")
         print_table(["", "filter", "ahead", "by"], (
-            (what, f"{ours:.0f} ns", f"{other:.0f} ns", beside)
+            (what, f"{ours:,.0f} ns", f"{other:,.0f} ns", beside)
             for what, ours, other, beside in compared if other < ours))
         print("\n| page | what it measures |\n|---|---|")
         for page, what in PAGES:
