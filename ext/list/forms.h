@@ -64,7 +64,7 @@ struct list_heading {
     uint8_t separator;
     unsigned fields, field;
     bool certain;   /* the name of the field says that it is a host, an address or a URL */
-    uint64_t named; /* bit i: field i can be the entry, if `field` has none */
+    uint64_t named; /* bit i: field i may be the entry in place of `field` */
 };
 
 /* The options of a rule, from their dollar on, and what they do whatever its pattern is. Most rules

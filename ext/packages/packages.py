@@ -95,7 +95,7 @@ def write_sums():
         for pattern in ("*/*.zip", "*/*.whl", "*/*.tar.gz", "*/*.tgz", "*/*.crate", "*/*.gem",
                         "*/*.deb", "java/**/*.jar")
         for path in release.BUILD.glob(pattern)
-        if path.relative_to(release.BUILD).parts[0] != "work"
+        if path.relative_to(release.BUILD).parts[0] != "scratch"
     )
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(release.BUILD)}\n"
              for path in published]

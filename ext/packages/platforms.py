@@ -41,7 +41,7 @@ FLAGS = ["-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off",
 
 def filter_object(platform):
     """The filter library for a platform, which binaries/build.py has compiled."""
-    return release.BUILD / "work" / f"filter-{platform.name}.o"
+    return release.BUILD / "scratch" / f"filter-{platform.name}.o"
 
 
 def zig(*arguments):

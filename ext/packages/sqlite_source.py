@@ -39,7 +39,7 @@ def fetch(target, package, inner, below, names):
 
 
 def folder():
-    target = release.BUILD / "work" / "sqlite-source"
+    target = release.BUILD / "scratch" / "sqlite-source"
     target.mkdir(parents=True, exist_ok=True)
     for package in PACKAGES:
         if not all((target / name).exists() for name in package[-1]):

@@ -357,7 +357,6 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     unsigned asked = 1;
     (void)text;
     (void)count;
-    cursor->at_row = false;
     cursor->rowid = 0;
     cursor->key.type = 0;
     int code = begin_cursor_operation(cursor);

@@ -81,7 +81,8 @@
  * statements to come. Those that are left belong to statements under way. Their names may be of
  * other tables now, so they are stale, and those statements end with SQLITE_ABORT_ROLLBACK. If a
  * close is refused meanwhile, an object learns that when the transaction is over, by the version.
- * It does not if it was made after that close, or if a ROLLBACK TO undoes the name.
+ * It does not if it was made after that close, if a ROLLBACK TO undoes the name, or if another
+ * connection commits before the object is used again.
  *
  * SQLite may have several objects of one table, for example when a cursor is open across a
  * rollback. They are twins. Before one of them is used, the others write their drafts and end their
@@ -132,9 +133,9 @@ struct bloom_span {
     struct bloom_writing writing;
 };
 
-/* Makes an object of `size` bytes, zeros but for the span that it begins with, and adds it to the
- * connection's list. It has a reference to the connection, because SQLite may release what belongs
- * to a module before the last table is disconnected. NULL: no memory. */
+/* Makes an object of `size` bytes, which begins with its span and is otherwise zeros, and adds it
+ * to the connection's list. It has a reference to the connection, because SQLite may release what
+ * belongs to a module before the last table is disconnected. NULL: no memory. */
 void *bloom_span_open(size_t size, struct bloom_connection *connection, const char *schema,
                       const char *name);
 

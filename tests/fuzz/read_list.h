@@ -7,7 +7,7 @@
 
 #include "list/list.h"
 
-/* Reads a list and returns the number of its rows; *keys becomes that of its keys. */
+/* Reads a list. Returns how many rows it has. *keys becomes how many of them have a key. */
 static inline unsigned read_list(struct bloom_list *list, const uint8_t *bytes, size_t size,
                                  unsigned *keys) {
     struct bloom_list_entry entry;

@@ -4,7 +4,7 @@
 They run on a new machine: this system without SQLite's headers and without these sources, under an
 overlay that is gone afterwards, with an empty home. The checkout's path has a space, and nothing
 can be written there. Only what a registry serves, and SQLite compiled, is kept, in
-build/packages/work/checkout. Where no overlay can be mounted they run on this system.
+build/packages/scratch/checkout. Where no overlay can be mounted they run on this system.
 """
 
 import http.server

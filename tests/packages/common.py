@@ -20,7 +20,7 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = TOP / "build" / "packages"
-WORK = BUILD / "work"
+WORK = BUILD / "scratch"
 DRIVERS = TOP / "build" / "drivers"  # see fetch.sh
 CHROMIUM = "/usr/bin/chromium"
 sys.path.insert(0, str(TOP / "ext/packages"))

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "debian"
-WORK = release.BUILD / "work" / "debian"
+WORK = release.BUILD / "scratch" / "debian"
 SOURCES = release.PACKAGES / "debian"
 
 

@@ -14,9 +14,9 @@ import platforms  # noqa: E402
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "java"
-TREE = release.BUILD / "work" / "java"
+TREE = release.BUILD / "scratch" / "java"
 # Maven's own store of what it fetched: in the user's the jars of other builds might lie.
-STORE = release.BUILD / "work" / "m2"
+STORE = release.BUILD / "scratch" / "m2"
 
 
 def main():

@@ -16,7 +16,7 @@ import platforms  # noqa: E402
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "npm"
-TREE = release.BUILD / "work" / "npm"
+TREE = release.BUILD / "scratch" / "npm"
 SOURCES = release.PACKAGES / "npm"
 AMALGAMATION = release.BUILD / "amalgamation"
 NAMES = ("index.cjs", "index.mjs", "index.d.ts", "index.d.mts", "filter.cjs")

@@ -4,8 +4,9 @@
  * The memory of a filter is in ArrayBuffers, which filter.cjs keeps in private fields. So the
  * collector knows how large a filter is, and frees it without help. A finalizer of Node-API would
  * run only when the program waits, and a loop that makes a million filters never waits. One of the
- * buffers has C's structure, and is the first argument of each method. C finds it at once, while
- * what napi_wrap ties to an object takes longer to find than to add a key.
+ * buffers has C's structure, and is the first argument of each method, which trusts it: filter.cjs
+ * alone may call them. C finds it at once, while what napi_wrap ties to an object takes longer to
+ * find than to add a key.
  *
  * Keys are copied to the stack before they are used, because reading the next one may run functions
  * of the user, for example a getter, which may use the same filter. */

@@ -16,7 +16,7 @@ import platforms  # noqa: E402
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "python"
-WORK = release.BUILD / "work" / "python"
+WORK = release.BUILD / "scratch" / "python"
 AMALGAMATION = release.BUILD / "amalgamation"
 
 def hatch(target, folder, **environment):

@@ -12,7 +12,7 @@ import platforms  # noqa: E402
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "ruby"
-TREE = release.BUILD / "work" / "ruby"
+TREE = release.BUILD / "scratch" / "ruby"
 
 
 def main():

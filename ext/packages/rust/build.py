@@ -10,8 +10,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "rust"
-TREE = release.BUILD / "work" / "rust"
-TARGET = release.BUILD / "work" / "rust-target"
+TREE = release.BUILD / "scratch" / "rust"
+TARGET = release.BUILD / "scratch" / "rust-target"
 
 
 def main():

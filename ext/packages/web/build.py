@@ -25,7 +25,7 @@ import sqlite_source  # noqa: E402
 
 OUTPUT = release.BUILD / "web"
 MODULE = OUTPUT / "module"
-WORK = release.BUILD / "work" / "web"
+WORK = release.BUILD / "scratch" / "web"
 SOURCES = release.PACKAGES / "web"
 # What is in the zip besides the engine that emscripten makes.
 FILES = """sqlite-bloom.mjs sqlite-bloom.d.mts sqlite-bloom-common.mjs sqlite-bloom-worker.mjs
@@ -61,7 +61,7 @@ LINK = [
 
 def emscripten(*arguments):
     """Runs emcc with a cache that it may write to: links to the system's, which it may not."""
-    cache = release.BUILD / "work" / "emscripten"
+    cache = release.BUILD / "scratch" / "emscripten"
     if not cache.exists() and EMSCRIPTEN_CACHE.exists():
         subprocess.run(["cp", "-rs", EMSCRIPTEN_CACHE, cache], check=True)
     environment = {**os.environ, "EM_CACHE": str(cache), "EM_FROZEN_CACHE": "0",
