@@ -51,7 +51,7 @@ class Packages(Scratch):
         self.assertEqual({name.split("/")[0] for name in names}, {folder})
         for name in ("Makefile", "LICENSE", "ext/extension.c", "tests/runner/run.py"):
             self.assertIn(f"{folder}/{name}", names)
-        version, *_, pattern = (BUILD / f"work/debian/{folder}/debian/watch").read_text().split()
+        version, *_, pattern = (BUILD / f"scratch/debian/{folder}/debian/watch").read_text().split()
         self.assertEqual(version, "version=4")
         self.assertEqual(re.fullmatch(pattern, f"{folder}.tar.gz")[1], RELEASE)
 
