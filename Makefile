@@ -68,7 +68,8 @@ $(BUILD)/$(1)/%.o: ext/%.c Makefile
 	$$(call say,CC,$$<)$$(COMPILE) $(2) -MMD -MP -c -o $$@ $$<
 endef
 objects_of = $(patsubst ext/%.c,$(BUILD)/$(1)/%.o,$(2))
--include $(wildcard $(addprefix $(BUILD)/*/,*.d */*.d */*/*.d */*/*/*.d))
+-include $(wildcard $(foreach folder,$(sort build $(BUILD)),\
+    $(addprefix $(folder)/*/,*.d */*.d */*/*.d */*/*/*.d)))
 
 $(eval $(call objects,loadable,-fPIC -fvisibility=hidden))
 OBJECTS = $(call objects_of,loadable,$(SOURCES))

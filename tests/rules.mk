@@ -62,6 +62,7 @@ PROGRAM_FLAGS = -fPIC -D_XOPEN_SOURCE=700 -DSQLITE_CORE
 # is a file, or all files of a folder.
 define test_build
 $(call objects,$(1),-fPIC $(TEST_FLAGS) $(2))
+$(if $(SQLITE),$(subst $(BUILD)/,build/,$(call objects,$(1),-fPIC $(TEST_FLAGS) $(2))))
 $(BUILD)/$(1)/limits.o: tests/runner/limits.c ext/base/limits.h
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)$$(COMPILE) -fPIC $(TEST_FLAGS) $(2) -c -o $$@ $$<
