@@ -111,7 +111,7 @@ static bool run_step(const struct step *step) {
     const bool goes_on = statement->run(statement);
     fault_choose(FAULT, 0);
     if ((statement->needs & DISTURBS) != 0)
-        run.mine.cursor.disturbed = true;
+        cursors_disturb();
     if (fault->is_crash && fault_was_met)
         crash();
     else if ((statement->needs & (DISTURBS | DEFINES)) != 0)

@@ -247,31 +247,37 @@ int attach(void) {
     return code;
 }
 
-/* A further connection to the database, or to a new one. */
-static void open_again(struct connection *connection) {
+/* A further connection to the database, or to a new one. Returns false if a lock keeps it from being
+ * as its kind wants it. */
+static bool open_again(struct connection *connection) {
     char uri[60];
     sqlite3_snprintf(sizeof uri, uri, "%s%s", kind->uri, run.is_read_only ? "?mode=ro" : "");
     memset(connection, 0, sizeof *connection);
     connection->database = open_connection(uri);
     sqlite3_exec(connection->database, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
-    if (!run.is_read_only)
-        sqlite3_exec(connection->database, kind->opened, NULL, NULL, NULL);
+    const bool is_ready = run.is_read_only || sqlite3_exec(connection->database, kind->opened, NULL,
+                                                           NULL, NULL) == SQLITE_OK;
     /* SQLite 3.40 loses commits in a crash, once pages that a transaction wrote to a WAL twice were
      * rolled back. What is spilled is written twice. */
     if (strcmp(kind->name, "wal") == 0 && sqlite3_libversion_number() < 3053000)
         execute(connection->database, "PRAGMA cache_spill = OFF");
     if (has_small_cache)
         execute(connection->database, "PRAGMA !.cache_size = 2");
+    return is_ready;
 }
 
 void open_mine(void) {
-    open_again(&run.mine);
+    (void)open_again(&run.mine);
     if ((kind->holds & IN_ATTACHED) != 0 && attach() != SQLITE_OK)
         fatal("ATTACH", run.mine.database);
 }
 
-void open_other(void) {
-    open_again(&run.other);
+/* In two journal modes one connection deletes the other's journal. */
+bool open_other(void) {
+    const bool is_ready = open_again(&run.other);
+    if (!is_ready)
+        close_connection(&run.other);
+    return is_ready;
 }
 
 /* Ends everything that is prepared. */
@@ -640,6 +646,16 @@ void check_written(void) {
 void cursor_drop(struct connection *connection) {
     sqlite3_finalize(connection->cursor.statement);
     connection->cursor.statement = NULL;
+}
+
+/* What may end them has happened, or what they do not hear of. */
+void cursors_disturb(void) {
+    run.mine.cursor.disturbed = true;
+    if ((kind->holds & IN_SHARED) != 0)
+        run.other.cursor.disturbed = true;
+    if (run.mine.was_refused)
+        cursor_drop(&run.mine);
+    run.mine.was_refused = run.mine.was_refused && !sqlite3_get_autocommit(run.mine.database);
 }
 
 /* Opens one over keys that are there and keys that are not, and takes its first row. */

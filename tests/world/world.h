@@ -121,6 +121,7 @@ struct connection {
     sqlite3_stmt *tables;     /* which ones there are; as it is prepared, closing is refused */
     sqlite3_stmt *inserts[2]; /* kept prepared, of t and u */
     int savepoints;
+    bool was_refused; /* a close, in this transaction */
     struct cursor cursor;
 };
 
@@ -185,7 +186,7 @@ int ask(sqlite3 *database, sqlite3_stmt **statement, const char *pattern);
 int number(sqlite3 *database, const char *pattern); /* of its first row, or -1 */
 
 void open_mine(void);
-void open_other(void);
+bool open_other(void); /* false: a lock keeps it out */
 void finalize_all(struct connection *connection);
 void close_connection(struct connection *connection);
 int attach(void);
@@ -199,6 +200,7 @@ void check_counted(sqlite3 *database, const char *when); /* info, filter, integr
 bool is_as_oracle(sqlite3 *database);
 void check_copy(sqlite3 *from); /* as another connection sees it */
 void check_written(void);       /* the same, and what a file has; ends run.mine */
+void cursors_disturb(void);
 void cursor_open(const char *sql);
 void cursor_read(struct connection *connection);
 void cursor_drop(struct connection *connection);
