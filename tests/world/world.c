@@ -247,8 +247,8 @@ int attach(void) {
     return code;
 }
 
-/* A further connection to the database, or to a new one. Returns false if a lock keeps it from being
- * as its kind wants it. */
+/* A further connection to the database, or to a new one. Returns false if a lock keeps out what its
+ * kind wants. */
 static bool open_again(struct connection *connection) {
     char uri[60];
     sqlite3_snprintf(sizeof uri, uri, "%s%s", kind->uri, run.is_read_only ? "?mode=ro" : "");
