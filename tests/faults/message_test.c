@@ -1,6 +1,6 @@
 /* What others' text is in messages: none of its bytes is read beyond its end, and a limit on values
  * cuts it at a character. What it is exactly, tests/random/quote_test.py and messages.test say. */
-#include "../library/fuse_attack.h"
+#include "../library/chosen_keys.h"
 #include "connection.h"
 
 #include "sqlite/message.h"

@@ -1,7 +1,7 @@
 /* What sqlite-bloom-filter.h promises programs, beyond what SQL shows of the same filters: key
  * rules, changes in place, merges, building, exchange, errors in words, and that a caller's memory
  * which fails at any moment loses nothing and leaves nothing half made. */
-#include "fuse_attack.h"
+#include "chosen_keys.h"
 #include "library_test.h"
 
 #include "filter/key.h"
