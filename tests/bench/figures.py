@@ -142,9 +142,9 @@ def main(library, results):
               " 1 %,\neach beside what people have without it, measured in the same run.")
         print_table(["", "filter", "without it", "by", "filter / without it"], rows)
         print("\n![Size and time of a filter, as a percentage of what it replaces](figures.svg)\n"
-              f"\nThe price: {100 * filled[100][0]:.2f} % of the keys that were never added are found"
-              ", too, where 1 % was asked for. A key\nthat was added is never missed. With fewer or"
-              " more keys, in percent of the capacity:")
+              f"\nThe price: {100 * filled[100][0]:.2f} % of the keys that were never added are"
+              " found, too, where 1 % was asked for. A key\nthat was added is never missed. With"
+              " fewer or more keys, in percent of the capacity:")
         heads = [f"{layout}, {how}" for layout in ("blocked", "classic")
                  for how in ("measured", "predicted")]
         print_table(["keys", *heads], (
