@@ -217,7 +217,7 @@ static void functions_at_work_are_not_replaced(void) {
     require_number(database, 0, "SELECT bloom_check(bloom_new(1), 2)");
 }
 
-/* Another copy of this release stays: tests/hosts/two_libraries_test.py. */
+/* Another copy of this release stays: host_test.c. */
 static void another_release_is_replaced(void) {
     static const char *const VERSIONS[] = {"bloom " BLOOM_RELEASE "0, format 1, built elsewhere",
                                            "bloom 0.9.0, format 1, built elsewhere", BLOOM_RELEASE,

@@ -52,8 +52,6 @@ static void old_sqlite_is_refused(void) {
     assert_int_equal(load_pretending(3031000, "3.31.0", database, &error), SQLITE_OK);
     assert_null(error);
     run(database, "SELECT bloom_version()");
-    /* By its table of functions, this is another library (tests/hosts/two_libraries_test.py). */
-    assert_int_equal(load_bloom(database, NULL), SQLITE_ERROR);
 }
 
 /* One that was built without what tables need. */
@@ -70,6 +68,74 @@ static void sqlite_without_functions_is_refused(void) {
         sqlite3_free(error);
     }
     omitted = NOTHING;
+    assert_int_equal(load_bloom(database, NULL), SQLITE_OK); /* what failed is no user */
+}
+
+/* ---- Two libraries ---- */
+
+static bool is_refused(sqlite3 *database) {
+    char *error = NULL;
+    if (load_pretending(3040001, "3.40.1", database, &error) == SQLITE_OK)
+        return false;
+    assert_string_equal(error, "bloom " BLOOM_RELEASE
+                               " serves another SQLite library in this process. Load a copy of the "
+                               "file, or first close the connections of that library");
+    sqlite3_free(error);
+    assert_int_equal(load_pretending(3040001, "3.40.1", database, NULL), SQLITE_ERROR);
+    return true;
+}
+
+/* A library is known by its table of functions. Another one is refused until SQLite has released
+ * the last thing that was registered on a connection of the first. (That no call goes to a library
+ * that is no longer served: tests/threads/two_libraries_test.c.) */
+static void one_library_is_served(void) {
+    static const char FILTER[] = "bloom_new(1000000, NULL, 'bitmap')";
+    static const char *const USES[] = {
+        "SELECT bloom_pin(%s) IS NULL FROM (SELECT 1 UNION ALL SELECT 2)",
+        "SELECT count(*) FROM bloom_keys(%s), bloom_list('a.example'), bloom_url_keys('b')",
+        "SELECT CAST(info AS TEXT) FROM seen"};
+    static const char *const BLOOM[] = {"bloom", NULL};
+    sqlite3 *other;
+    for (int ending = 0; ending < 6; ending++) {
+        sqlite3 *first = open_database(":memory:"), *another = open_database(":memory:");
+        sqlite3_stmt *statement = NULL;
+        assert_int_equal(sqlite3_open(":memory:", &other), SQLITE_OK);
+        run(first, "CREATE VIRTUAL TABLE seen USING bloom; INSERT INTO seen(key) VALUES (1);"
+                   "SELECT 1 FROM bloom_list('a.example')");
+        assert_int_equal(load_bloom(another, NULL), SQLITE_OK); /* once more */
+        close_database(another);
+        if (ending < 3) { /* before its statement */
+            char *use = sqlite3_mprintf(USES[ending], FILTER);
+            assert_int_equal(sqlite3_prepare_v2(first, use, -1, &statement, NULL), SQLITE_OK);
+            assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+            sqlite3_free(use);
+            assert_int_equal(sqlite3_close_v2(first), SQLITE_OK);
+        } else if (ending < 5) { /* without its modules, or those of the functions */
+            run(first, "DROP TABLE seen");
+            sqlite3_drop_modules(first, ending == 3 ? NULL : (const char **)BLOOM);
+        }
+        assert_true(is_refused(other));
+        sqlite3_finalize(statement);
+        if (ending >= 3) {
+            run(first, "SELECT bloom_check(bloom_agg(7), 7)");
+            close_database(first);
+        }
+        assert_false(is_refused(other));
+        run(other, "SELECT bloom_check(bloom_agg(7), 7)");
+        close_database(other);
+    }
+}
+
+/* A library that finds a copy of itself on a connection leaves everything to it. */
+static void a_copy_is_left_in_place(void) {
+    CLOSED_AT_END *first, *other;
+    assert_int_equal(sqlite3_open(":memory:", &first), SQLITE_OK);
+    assert_int_equal(sqlite3_open(":memory:", &other), SQLITE_OK);
+    sqlite3_enable_load_extension(first, 1);
+    assert_int_equal(sqlite3_load_extension(first, "./bloom.so", NULL, NULL), SQLITE_OK);
+    assert_int_equal(load_bloom(first, NULL), SQLITE_OK);
+    assert_false(is_refused(other));
+    run(first, "SELECT bloom_check(bloom_agg(7), 7)");
 }
 
 /* ---- Limits and authorizers ---- */
@@ -347,6 +413,10 @@ RUN_GROUP("host",
                old_sqlite_is_refused),
           TEST("An SQLite without what tables need is refused in words",
                sqlite_without_functions_is_refused),
+          TEST("Another SQLite library is refused until the last use by the first one is over",
+               one_library_is_served),
+          TEST("A copy that is loaded already is left in place, and nothing else is used",
+               a_copy_is_left_in_place),
           TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
                forbidden_questions_do_not_stop),
           TEST("A bitmap that is longer than a value may be is refused", tiny_limits),

@@ -421,8 +421,9 @@ static bool run_busy_close(const struct statement *statement) {
 
 /* The connection is closed, and opened again, read-only if it has SQL. */
 static bool run_reopen(const struct statement *statement) {
-    if ((kind->holds & (IN_FILE | IN_ATTACHED)) == 0 && run.other.database == NULL)
-        (void)open_other(); /* it keeps the database */
+    /* The other connection keeps a database that is in memory. */
+    if ((kind->holds & (IN_FILE | IN_ATTACHED)) == 0 && run.other.database == NULL && !open_other())
+        return false;
     close_connection(&run.mine);
     run.is_read_only = statement->sql != NULL;
     open_mine();
