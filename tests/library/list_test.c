@@ -91,7 +91,7 @@ static void long_lists(void) {
 
 /* Lines that are made of parts, each a text that is repeated up to an end. What is asked of the
  * first field or the end of a line is asked once, however many fields there are. Each of many
- * exceptions is compared with the host of its rule, which is as long as a host can be, or longer. */
+ * exceptions is compared with the host of its rule, which is as long as a host can be or longer. */
 static void many_fields_and_exceptions(void) {
     enum { LINES = 64, LINE = 16000, HALF = LINE / 2, END = LINE - 8 };
     static const struct {
