@@ -140,7 +140,6 @@ TEST_SUITES = \
     'tables of fields=$(PYTHON) tests/random/fields_test.py' \
     'plain URLs=[all $(PLAIN)/$(LIBRARY)] BLOOM_LIMITS=url_plain=0 \
         $(PYTHON) tests/random/plain_test.py $(abspath $(PLAIN)/$(LIBRARY))' \
-    'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py Recipes Demo' \

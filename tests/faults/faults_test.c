@@ -705,7 +705,7 @@ static long ignore_each(const struct scenario *scenario) {
 /* clear, while another connection of a shared cache reads the chunks. */
 static void clear_locked_chunks(void **unused) {
     static const char PATH[] = "file:locked?mode=memory&cache=shared";
-    sqlite3 *database = open_database(PATH), *other = open_database(PATH);
+    CLOSED_AT_END *database = open_database(PATH), *other = open_database(PATH);
     sqlite3_stmt *reader;
     (void)unused;
     run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01); " TEN
@@ -722,8 +722,6 @@ static void clear_locked_chunks(void **unused) {
     assert_string_equal(after, before);
     sqlite3_free(before);
     sqlite3_free(after);
-    close_database(other);
-    close_database(database);
 }
 
 static void test_faults(void **state) {
