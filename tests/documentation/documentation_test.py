@@ -53,7 +53,7 @@ RUN = {
     "ext/packages/README.md": {"sh": HERE, "c": "build/build_test.py", "cmake": PACKAGES},
     "ext/packages/amalgamation/README-filter.md": {"indented": PACKAGES},
     "ext/packages/amalgamation/README.md": {"indented": PACKAGES},
-    "ext/packages/go/README.md": {"go": PACKAGES, "sh": PACKAGES, "sql": PACKAGES},
+    "ext/packages/go/README.md": {"go": PACKAGES, "sh": PACKAGES},
     "ext/packages/java/README.md": {"java": PACKAGES, "sh": PACKAGES, "xml": PACKAGES},
     "ext/packages/npm/README.md": {"js": PACKAGES, "sh": PACKAGES, "": PACKAGES},
     "ext/packages/python/README.md": {"python": PACKAGES, "sh": PACKAGES},

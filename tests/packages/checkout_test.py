@@ -161,7 +161,7 @@ class Go(Checkout):
     def test_a_folder_vendored_and_changed(self):
         (install, run_it), (first, *more) = self.blocks("sh"), self.blocks("go")
         self.machine(install)
-        for program in (first, more[0]):
+        for program in (first, *more):
             self.shows(program, run_it, "main.go")
         # go mod vendor writes the folder into a file that must not have a space in it.
         self.shows(first, 'git clone -q "$BLOOM" ~/bloom\ngo mod edit -replace'
@@ -192,16 +192,6 @@ class Go(Checkout):
                 GIT_CONFIG_VALUE_0=f"https://{place}.git")
             server.shutdown()
         self.assertEqual(printed.splitlines()[-1], "true")
-
-    @needs("sqlite3")
-    def test_a_program_without_c_reads_a_filter(self):
-        (script,), program = self.blocks("sql"), self.blocks("go")[-1]
-        shutil.copy(TOP / "bloom.so", self.project)
-        (self.project / "write.sql").write_text(script)
-        self.assertEqual(self.machine("sqlite3 -batch -init /dev/null :memory: <write.sql"), "1\n")
-        (self.project / "main.go").write_text(program)
-        self.machine("go mod init example.com/user; go mod tidy", CGO_ENABLED="0")
-        self.shows(program, "CGO_ENABLED=0 go run .", "main.go")
 
 @needs("npm", "node")
 class Npm(Checkout):
@@ -234,7 +224,7 @@ class Maven(Checkout):
         sources = self.project / "src/main/java"
         sources.mkdir(parents=True)
         programs = {re.search(r"^class (\w+)", program, re.M)[1]: program
-                    for program in self.blocks("java")[:2]}
+                    for program in self.blocks("java")}
         for name, program in programs.items():
             (sources / f"{name}.java").write_text(program)
         compile_it, run_visits = run_it.splitlines()

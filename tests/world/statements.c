@@ -421,9 +421,8 @@ static bool run_busy_close(const struct statement *statement) {
 
 /* The connection is closed, and opened again, read-only if it has SQL. */
 static bool run_reopen(const struct statement *statement) {
-    /* The other connection keeps a database that is in memory. */
-    if ((kind->holds & (IN_FILE | IN_ATTACHED)) == 0 && run.other.database == NULL && !open_other())
-        return false;
+    if ((kind->holds & (IN_FILE | IN_ATTACHED)) == 0 && run.other.database == NULL)
+        (void)open_other(); /* it keeps the database */
     close_connection(&run.mine);
     run.is_read_only = statement->sql != NULL;
     open_mine();
