@@ -202,10 +202,6 @@ LONG_SUITES = $(LONGER_SUITES) \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
-    'world of three statements, other kinds=STATEMENTS=3 RARE=0 SORTS=plain \
-        KINDS="journal memdb deserialized temp attached shared" $(WORLD)' \
-    'world of three statements, one rare=STATEMENTS=3 RARE=1 SORTS=plain \
-        KINDS="memory wal" $(WORLD)' \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         SORTS="plain aged" KINDS="journal wal attached" $(WORLD)' \
     'random world, more=SEED=10000 ROUNDS=20000 $(WORLD) random' \
