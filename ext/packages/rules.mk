@@ -127,8 +127,6 @@ hosts: $(LIBRARY)
 ci: $(LIBRARY)
 	+@$(WAITING_RUN) 'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' \
 	    $(LONG_SUITES) $(PACKAGE_SUITES) $(HOST_SUITE) $(CLUSTER_SUITES) \
-	    'clang builds without a warning=$(MAKE) -s CC=clang CFLAGS="-O2 -g -Werror" VARIANT=clang \
-	        VARIANT_FLAGS=-fPIC objects && echo 1 passed, 0 failed' \
 	    'formatted sources=git ls-files "*.c" "*.h" | xargs clang-format --dry-run -Werror && \
 	        echo 1 passed, 0 failed' \
 	    'workflows=if command -v actionlint; then actionlint && echo 1 passed, 0 failed; \
