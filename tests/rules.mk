@@ -228,6 +228,7 @@ EXHAUSTIVE_SUITES = \
         $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'costs on the newest SQLite=[$(BUILD)/counted/$(LIBRARY)] PROGRAMS=cost_test \
         $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'random world, most=SEED=100000 ROUNDS=100000 $(WORLD) random' \
     'sizing table=$(PYTHON) ext/filter/layouts/blocked_sizes.py | \
         cmp - ext/filter/layouts/blocked_sizes.h && echo 1 passed, 0 failed' \
     'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \
