@@ -14,8 +14,7 @@
  *
  * With PLACES=1 in the environment the faults are one for each place of ext/ that calls
  * SQLite, an allocation and a question of an authorizer: no error of a call is passed over.
- * (What a denial leaves within a transaction, tests/world asks.) With EVERY=8 every eighth
- * occasion is a fault. */
+ * (What a denial leaves within a transaction, tests/world asks.) */
 #define _GNU_SOURCE /* for dl_iterate_phdr */
 #include "connection.h"
 #include "failing_memory.h"
@@ -582,12 +581,10 @@ static void disarm(sqlite3 *database) {
     sqlite3_set_authorizer(database, NULL, NULL);
 }
 
-/* How far to go on from one fault to the next: EVERY in the environment. Of the many alike in a
- * long loop, a sample will do. */
+/* The number of the next fault. Of the many alike in a long loop, a sample will do. */
 static long next(long number) {
-    const char *every = getenv("EVERY");
     if (by_place || number < (of_memory ? 3000 : 300))
-        return number + (every != NULL ? strtol(every, NULL, 10) : 1);
+        return number + 1;
     return number + (of_memory ? 331 : number / 8);
 }
 
