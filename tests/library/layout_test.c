@@ -1,6 +1,6 @@
-/* Layouts at any address, with any number of keys; counters stay within their bounds. Their bits:
- * kernel_test.c and format_test.py. Their blocks one by one, as filter tables keep them: tests/world
- * and format_test.py. */
+/* Layouts at any address, with any number of keys; counters stay within their bounds. Their bits are
+ * in kernel_test.c and format_test.py. Blocks one by one, as filter tables keep them, are in
+ * tests/world and format_test.py. */
 #include "library_test.h"
 
 #include "filter/layout.h"
