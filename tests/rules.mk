@@ -140,7 +140,6 @@ TEST_SUITES = \
     'tables of fields=$(PYTHON) tests/random/fields_test.py' \
     'plain URLs=[all $(PLAIN)/$(LIBRARY)] BLOOM_LIMITS=url_plain=0 \
         $(PYTHON) tests/random/plain_test.py $(abspath $(PLAIN)/$(LIBRARY))' \
-    'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py Recipes Demo' \
@@ -203,17 +202,13 @@ LONG_SUITES = $(LONGER_SUITES) \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
-    'world of three statements, other kinds=STATEMENTS=3 RARE=0 SORTS=plain \
-        KINDS="journal memdb deserialized temp attached shared" $(WORLD)' \
-    'world of three statements, one rare=STATEMENTS=3 RARE=1 SORTS=plain \
-        KINDS="memory wal" $(WORLD)' \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         SORTS="plain aged" KINDS="journal wal attached" $(WORLD)' \
-    'random world, more=SEED=10000 ROUNDS=20000 $(WORLD) random' \
+    'random world, more=SEED=10000 ROUNDS=12000 $(WORLD) random' \
     'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
         $(SANITIZED)/tests/world random' \
     'costs=$(BUILD)/counted/tests/cost_test' \
-    'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
+    'URLs and their parsers, more=COUNT=15000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'visits of real browsers=$(PYTHON) tests/documentation/visits_test.py Browsers' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
@@ -233,6 +228,7 @@ EXHAUSTIVE_SUITES = \
         $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'costs on the newest SQLite=[$(BUILD)/counted/$(LIBRARY)] PROGRAMS=cost_test \
         $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'random world, most=SEED=100000 ROUNDS=100000 $(WORLD) random' \
     'sizing table=$(PYTHON) ext/filter/layouts/blocked_sizes.py | \
         cmp - ext/filter/layouts/blocked_sizes.h && echo 1 passed, 0 failed' \
     'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \

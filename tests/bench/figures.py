@@ -3,16 +3,21 @@
 
     figures.py LIBRARY RESULTS
 
-reads the pages that the other parts have written into the folder RESULTS, measures the rate of a
-filter, and writes README.md and figures.svg there.
+reads the pages that the other parts have written into the folder RESULTS, measures the rates of
+filters as they fill, and writes README.md and figures.svg there.
 """
 import contextlib
 import html
+import json
+import math
 import pathlib
+import subprocess
 import sys
 
-from rates import MILLION, rate_with
-from report import open_database, print_table
+from report import NUMBERS, open_database, print_table
+
+MILLION = 10**6
+SIZES = pathlib.Path(__file__).resolve().parents[2] / "ext/filter/layouts/blocked_sizes.py"
 
 PAGES = [
     ("sql-3.40.1.md", "checking, building and sizes in SQL, beside an exact index"),
@@ -29,7 +34,7 @@ PAGES = [
 ]
 
 TITLE = "What a filter takes, in percent of what it replaces"
-# As rates.gnuplot, each picture has its own background.
+# The picture has its own background, because it cannot know whether the page that shows it is dark.
 STYLE = ("text{font:13px sans-serif;fill:#4a4f57}.what{font-size:14px;fill:#22262b}"
          ".end{text-anchor:end}rect{fill:#2f7fe0}.whole{fill:#dddddd}.card{fill:#ffffff}"
          "@media (prefers-color-scheme:dark){text{fill:#b8bdc6}.what{fill:#e6edf3}"
@@ -65,6 +70,26 @@ def chart(bars):
 <style>{STYLE}</style>
 <rect class="card" width="380" height="{height}" rx="6"/>
 """ + "\n".join(shapes) + "\n</svg>\n"
+
+
+def predicted_rate(layout, hashes, bits_per_key):
+    if layout == "classic":
+        return (1 - math.exp(-hashes / bits_per_key)) ** hashes
+    command = [sys.executable, SIZES, "rate", str(hashes), str(bits_per_key)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def rates(cursor, percent):
+    """Of filters for a million keys at 1 % with that share of them: measured over a million keys
+    that are absent, and predicted."""
+    for layout in ("blocked", "classic"):
+        keys = MILLION * percent // 100
+        (filter_,), = cursor.execute(
+            f"{NUMBERS.format(keys)} SELECT bloom_agg(i, {MILLION}, 0.01, '{layout}') FROM n")
+        (info, rate), = cursor.execute(f"{NUMBERS.format(MILLION)} SELECT bloom_info(?1),"
+                                       " avg(bloom_check(?1, -i)) FROM n", [filter_])
+        info = json.loads(info)
+        yield from (rate, predicted_rate(layout, info["hashes"], info["bits"] / keys))
 
 
 def main(library, results):
@@ -105,7 +130,8 @@ def main(library, results):
          "LMDB"),
         ("checking one of 100 million keys, in C", floor["blocked"],
          floor.get("libfilter", floor["blocked"]), "libfilter")]
-    *_, rate = rate_with(open_database(":memory:", library).cursor(), "blocked", MILLION)
+    cursor = open_database(":memory:", library).cursor()
+    filled = {percent: [*rates(cursor, percent)] for percent in (25, 50, 75, 100, 125, 150, 200)}
     (results / "figures.svg").write_text(chart(
         (what, 100 * ours / other, f"{row[1]} instead of {row[2]} ({beside})")
         for (what, _, ours, other, beside), row in zip(figures, rows)), encoding="utf-8")
@@ -116,9 +142,14 @@ def main(library, results):
               " 1 %,\neach beside what people have without it, measured in the same run.")
         print_table(["", "filter", "without it", "by", "filter / without it"], rows)
         print("\n![Size and time of a filter, as a percentage of what it replaces](figures.svg)\n"
-              f"\nThe price: {100 * rate:.2f} % of the keys that were never added are found, too,"
-              " where 1 % was asked for\n([drawn](rate_by_fill.svg)). A key that was added is never"
-              " missed.\n\nWhere something else is ahead:")
+              f"\nThe price: {100 * filled[100][0]:.2f} % of the keys that were never added are"
+              " found, too, where 1 % was asked for. A key\nthat was added is never missed. With"
+              " fewer or more keys, in percent of the capacity:")
+        heads = [f"{layout}, {how}" for layout in ("blocked", "classic")
+                 for how in ("measured", "predicted")]
+        print_table(["keys", *heads], (
+            [f"{percent} %", *map("{:.3%}".format, found)] for percent, found in filled.items()))
+        print("\nWhere something else is ahead:")
         print_table(["", "filter", "ahead", "by"], (
             (what, f"{ours:,.0f} ns", f"{other:,.0f} ns", beside)
             for what, ours, other, beside in compared if other < ours))

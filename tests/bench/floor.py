@@ -36,7 +36,6 @@ def main(*command):
     print_table(["filter", "bits per key", *heads], (
         [name, f"{values[sizes[-1], name, 'bits per key']:.2f}",
          *(f"{values[n, name, 'rate']:.3%}" for n in sizes)] for name in filters))
-    print("\n![rate against fill](rate_by_fill.svg)")
 
 
 if __name__ == "__main__":

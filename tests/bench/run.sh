@@ -5,7 +5,7 @@
 # pages.py.
 #
 #     sh tests/bench/run.sh [floor] [sql] [others] [python] [node] [scrapy] [table] [pages]
-#                           [figures] [charts] [billion]
+#                           [figures] [billion]
 #
 # Nothing named: all but billion, which takes ten minutes, 4 GB of memory and 4 GB on the disk.
 #
@@ -27,7 +27,7 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor sql others python node scrapy table pages figures charts
+[ $# -gt 0 ] || set -- floor sql others python node scrapy table pages figures
 
 # need COMMAND PACKAGE: ends with the name of the package when the command fails.
 need() {
@@ -158,12 +158,6 @@ for part; do
         ;;
     figures)
         "$PYTHON" $BENCH/figures.py "$LIBRARY" $RESULTS
-        ;;
-    charts)
-        need "command -v gnuplot" gnuplot-nox
-        "$PYTHON" $BENCH/rates.py "$LIBRARY" >$BUILD/rate_by_fill.csv
-        (cd $BUILD && gnuplot ../../$BENCH/rates.gnuplot)
-        mv $BUILD/rate_by_fill.svg $RESULTS
         ;;
     *)
         echo "run.sh: no such part: $part" >&2

@@ -19,8 +19,8 @@ export MAKE="make CC='$CC'"
 set --
 for source in tests/library/*_test.c tests/faults/*_test.c; do
     name=$(basename "$source" .c)
-    # Every eighth fault, and one at each place, which reaches each line that reports a failure.
-    set -- "$@" "$name=EVERY=8 $build/tests/$name"
+    # One fault at each place, which reaches each line that reports a failure.
+    set -- "$@" "$name=PLACES=1 $build/tests/$name"
 done
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one. plain_test.py reaches
 # how plain lines and URLs are read; here it compares the library with itself.
@@ -29,7 +29,6 @@ here="EXTENSION=$library"
 scripts="tests/runner/sqllogictest.py --load $library tests/sql"
 newest="PYTHON=$PYTHON sh tests/runner/newest.sh"
 "$PYTHON" tests/runner/run.py --build $library "$@" \
-    "faults_test by place=PLACES=1 $build/tests/faults_test" \
     "world=STATEMENTS=1 $build/tests/world" \
     "random world=ROUNDS=1000 $build/tests/world random" \
     "random world with small limits=BLOOM_LIMITS=smallest ROUNDS=1000 $build/tests/world random" \

@@ -31,6 +31,13 @@ static inline void close_database(sqlite3 *database) {
     require(sqlite3_close(database) == SQLITE_OK, "the connection cannot be closed");
 }
 
+/* A connection that is declared so is closed at the end of its block. */
+#define CLOSED_AT_END __attribute__((cleanup(close_at_end))) sqlite3
+
+static inline void close_at_end(sqlite3 **database) {
+    close_database(*database);
+}
+
 /* The result of SQL; error, which may be NULL, gets the message. */
 static inline int try(sqlite3 *database, char *error, const char *format, ...) {
     va_list list;

@@ -37,7 +37,7 @@ static int load_pretending(int version, const char *name, sqlite3 *database, cha
 /* ---- Releases of SQLite ---- */
 
 static void old_sqlite_is_refused(void) {
-    sqlite3 *database;
+    CLOSED_AT_END *database;
     char *error = NULL;
     assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
     assert_int_equal(load_pretending(3030001, "3.30.1", database, &error), SQLITE_ERROR);
@@ -52,19 +52,11 @@ static void old_sqlite_is_refused(void) {
     assert_int_equal(load_pretending(3031000, "3.31.0", database, &error), SQLITE_OK);
     assert_null(error);
     run(database, "SELECT bloom_version()");
-    /* By its table of functions, this is another library. */
-    assert_int_equal(load_bloom(database, NULL), SQLITE_ERROR);
-    assert_int_equal(load_bloom(database, &error), SQLITE_ERROR);
-    assert_string_equal(error, "bloom " BLOOM_RELEASE
-                               " serves another SQLite library in this process. Load a copy of the "
-                               "file, or first close the connections of that library");
-    sqlite3_free(error);
-    close_database(database);
 }
 
 /* One that was built without what tables need. */
 static void sqlite_without_functions_is_refused(void) {
-    sqlite3 *database;
+    CLOSED_AT_END *database;
     assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
     for (omitted = MODULES; omitted <= BLOBS; omitted++) {
         char *error = NULL;
@@ -76,7 +68,74 @@ static void sqlite_without_functions_is_refused(void) {
         sqlite3_free(error);
     }
     omitted = NOTHING;
-    close_database(database);
+    assert_int_equal(load_bloom(database, NULL), SQLITE_OK); /* what failed is no user */
+}
+
+/* ---- Two libraries ---- */
+
+static bool is_refused(sqlite3 *database) {
+    char *error = NULL;
+    if (load_pretending(3040001, "3.40.1", database, &error) == SQLITE_OK)
+        return false;
+    assert_string_equal(error, "bloom " BLOOM_RELEASE
+                               " serves another SQLite library in this process. Load a copy of the "
+                               "file, or first close the connections of that library");
+    sqlite3_free(error);
+    assert_int_equal(load_pretending(3040001, "3.40.1", database, NULL), SQLITE_ERROR);
+    return true;
+}
+
+/* A library is known by its table of functions. Another one is refused until SQLite has released
+ * the last thing that was registered on a connection of the first. (That no call goes to a library
+ * that is no longer served: tests/threads/two_libraries_test.c.) */
+static void one_library_is_served(void) {
+    static const char FILTER[] = "bloom_new(1000000, NULL, 'bitmap')";
+    static const char *const USES[] = {
+        "SELECT bloom_pin(%s) IS NULL FROM (SELECT 1 UNION ALL SELECT 2)",
+        "SELECT count(*) FROM bloom_keys(%s), bloom_list('a.example'), bloom_url_keys('b')",
+        "SELECT CAST(info AS TEXT) FROM seen"};
+    static const char *const BLOOM[] = {"bloom", NULL};
+    sqlite3 *other;
+    for (int ending = 0; ending < 6; ending++) {
+        sqlite3 *first = open_database(":memory:"), *another = open_database(":memory:");
+        sqlite3_stmt *statement = NULL;
+        assert_int_equal(sqlite3_open(":memory:", &other), SQLITE_OK);
+        run(first, "CREATE VIRTUAL TABLE seen USING bloom; INSERT INTO seen(key) VALUES (1);"
+                   "SELECT 1 FROM bloom_list('a.example')");
+        assert_int_equal(load_bloom(another, NULL), SQLITE_OK); /* once more */
+        close_database(another);
+        if (ending < 3) { /* before its statement */
+            char *use = sqlite3_mprintf(USES[ending], FILTER);
+            assert_int_equal(sqlite3_prepare_v2(first, use, -1, &statement, NULL), SQLITE_OK);
+            assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+            sqlite3_free(use);
+            assert_int_equal(sqlite3_close_v2(first), SQLITE_OK);
+        } else if (ending < 5) { /* without its modules, or those of the functions */
+            run(first, "DROP TABLE seen");
+            sqlite3_drop_modules(first, ending == 3 ? NULL : (const char **)BLOOM);
+        }
+        assert_true(is_refused(other));
+        sqlite3_finalize(statement);
+        if (ending >= 3) {
+            run(first, "SELECT bloom_check(bloom_agg(7), 7)");
+            close_database(first);
+        }
+        assert_false(is_refused(other));
+        run(other, "SELECT bloom_check(bloom_agg(7), 7)");
+        close_database(other);
+    }
+}
+
+/* A library that finds a copy of itself on a connection leaves everything to it. */
+static void a_copy_is_left_in_place(void) {
+    CLOSED_AT_END *first, *other;
+    assert_int_equal(sqlite3_open(":memory:", &first), SQLITE_OK);
+    assert_int_equal(sqlite3_open(":memory:", &other), SQLITE_OK);
+    sqlite3_enable_load_extension(first, 1);
+    assert_int_equal(sqlite3_load_extension(first, "./bloom.so", NULL, NULL), SQLITE_OK);
+    assert_int_equal(load_bloom(first, NULL), SQLITE_OK);
+    assert_false(is_refused(other));
+    run(first, "SELECT bloom_check(bloom_agg(7), 7)");
 }
 
 /* ---- Limits and authorizers ---- */
@@ -91,7 +150,7 @@ static int forbid_recursion(void *argument, int action, const char *a, const cha
 }
 
 static void forbidden_questions_do_not_stop(void) {
-    sqlite3 *database = open_database(":memory:");
+    CLOSED_AT_END *database = open_database(":memory:");
     unsigned forbidden = 0;
     run(database,
         "CREATE TABLE keys(x INTEGER PRIMARY KEY);"
@@ -104,12 +163,11 @@ static void forbidden_questions_do_not_stop(void) {
     sqlite3_set_authorizer(database, NULL, NULL);
     sqlite3_limit(database, SQLITE_LIMIT_SQL_LENGTH, (int)sizeof AGGREGATE);
     require_number(database, 1, AGGREGATE);
-    close_database(database);
 }
 
 /* A connection whose values are shorter than the smallest filter. */
 static void tiny_limits(void) {
-    sqlite3 *database = open_database(":memory:");
+    CLOSED_AT_END *database = open_database(":memory:");
     run(database, "CREATE VIRTUAL TABLE told USING bloom(capacity=10)");
     for (int limit = 60; limit <= 70; limit += 10) {
         sqlite3_limit(database, SQLITE_LIMIT_LENGTH, limit);
@@ -118,7 +176,6 @@ static void tiny_limits(void) {
             sqlite3_exec(database, "SELECT bloom_agg(3, NULL, NULL, 'bitmap')", NULL, NULL, NULL),
             limit < 65 ? SQLITE_ERROR : SQLITE_OK);
     }
-    close_database(database);
 }
 
 /* ---- Busy connections ---- */
@@ -149,7 +206,7 @@ static void begin_keys(sqlite3 *database, bool waits) {
 
 /* What a committed transaction has made is not undone by a later rollback. */
 static void busy_close_leaves_names(void) {
-    sqlite3 *database = open_database(":memory:");
+    CLOSED_AT_END *database = open_database(":memory:");
     sqlite3_stmt *insert;
     run(database, "BEGIN; CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
     assert_int_equal(
@@ -165,7 +222,6 @@ static void busy_close_leaves_names(void) {
         run(database, "ROLLBACK TO s");
     }
     sqlite3_finalize(insert);
-    close_database(database);
 }
 
 /* Steps through a query, and requires what it ends with and how many rows come. */
@@ -188,7 +244,7 @@ static void busy_close_loses_no_names(void) {
         "ALTER TABLE t RENAME TO v; ALTER TABLE u RENAME TO t; ALTER TABLE v RENAME TO u",
     };
     for (size_t i = 0; i < COUNT_OF(MAKES); i++) {
-        sqlite3 *database = open_database(":memory:");
+        CLOSED_AT_END *database = open_database(":memory:");
         sqlite3_stmt *query;
         run(database, "CREATE VIRTUAL TABLE t " TABLE_OF_20 "; CREATE VIRTUAL TABLE u " TABLE_OF_20
                       "; INSERT INTO t(key) VALUES (1), (2), (3); BEGIN");
@@ -200,7 +256,6 @@ static void busy_close_loses_no_names(void) {
         run(database, "ROLLBACK");
         require_rest(query, SQLITE_ABORT, 0);
         require_number(database, 3, "SELECT count(*) FROM (" FOUND ")");
-        close_database(database);
     }
 #endif
 }
@@ -208,7 +263,7 @@ static void busy_close_loses_no_names(void) {
 /* A table that was dropped is back with keys that a rollback takes away, which no object hears of:
  * the one that has changed it is gone. */
 static void dropped_keys_are_not_remembered(void) {
-    sqlite3 *database = open_database(":memory:");
+    CLOSED_AT_END *database = open_database(":memory:");
     sqlite3_stmt *query;
     run(database, "CREATE VIRTUAL TABLE t " TABLE_OF_20 "; INSERT INTO t(key) VALUES (1);"
                   "BEGIN; SAVEPOINT a; INSERT INTO t(key) VALUES (7), (8); SAVEPOINT b;"
@@ -220,7 +275,6 @@ static void dropped_keys_are_not_remembered(void) {
     run(database, "ROLLBACK TO a");
     require_rest(query, SQLITE_OK, 0);
     run(database, "COMMIT");
-    close_database(database);
 }
 
 /* All that waits is written. What cannot be, and nobody can be told of, ends the transaction. */
@@ -268,7 +322,7 @@ static void savepoint_logs_what_waits(void) {
 }
 
 static void older_releases_have_no_drafts(void) {
-    sqlite3 *database;
+    CLOSED_AT_END *database;
     assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
     assert_int_equal(load_pretending(3033000, "3.33.0", database, NULL), SQLITE_OK);
     run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
@@ -276,7 +330,6 @@ static void older_releases_have_no_drafts(void) {
     close_busily(database);
     run(database, "COMMIT");
     require_stored(database, 4);
-    close_database(database);
 }
 
 /* ---- Statements that the host finalizes ---- */
@@ -345,7 +398,7 @@ static void hosts_finalize_everything(void) {
 
 /* What a table was told is the schema need not be its name any more. */
 static void the_name_of_main_changes(void) {
-    sqlite3 *database = open_database(":memory:");
+    CLOSED_AT_END *database = open_database(":memory:");
     sqlite3_db_config(database, SQLITE_DBCONFIG_MAINDBNAME, "one");
     run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10); INSERT INTO t(key) VALUES (1)");
     sqlite3_db_config(database, SQLITE_DBCONFIG_MAINDBNAME, "two");
@@ -353,7 +406,6 @@ static void the_name_of_main_changes(void) {
                   "t: the connection has no database 'one' any more. Use one name for it, or open "
                   "the connection again",
                   "INSERT INTO t(key) VALUES (2)");
-    close_database(database);
 }
 
 RUN_GROUP("host",
@@ -361,6 +413,10 @@ RUN_GROUP("host",
                old_sqlite_is_refused),
           TEST("An SQLite without what tables need is refused in words",
                sqlite_without_functions_is_refused),
+          TEST("Another SQLite library is refused until the last use by the first one is over",
+               one_library_is_served),
+          TEST("A copy that is loaded already is left in place, and nothing else is used",
+               a_copy_is_left_in_place),
           TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
                forbidden_questions_do_not_stop),
           TEST("A bitmap that is longer than a value may be is refused", tiny_limits),

@@ -1,6 +1,6 @@
 /* What others' text is in messages: none of its bytes is read beyond its end, and a limit on values
  * cuts it at a character. What it is exactly, tests/random/quote_test.py and messages.test say. */
-#include "../library/fuse_attack.h"
+#include "../library/chosen_keys.h"
 #include "connection.h"
 
 #include "sqlite/message.h"
@@ -25,14 +25,13 @@ static void any_bytes_are_quoted(void) {
 /* Names are whatever bytes an application has chosen; those of Unicode are in quote_test.py. */
 static void names_that_are_not_unicode(void) {
     static const char NAME[] = "a\xff\n\x80", SHOWN[] = "a\\xff\\u000a\\x80: a filter table cannot";
-    sqlite3 *database = open_database(":memory:");
+    CLOSED_AT_END *database = open_database(":memory:");
     char error[300];
     assert_int_equal(try(database, error,
                          "CREATE VIRTUAL TABLE \"%w\" USING bloom; SELECT key FROM \"%w\"", NAME,
                          NAME),
                      SQLITE_ERROR);
     assert_memory_equal(error, SHOWN, sizeof SHOWN - 1);
-    close_database(database);
 }
 
 /* A limit on values cuts messages, at a character, and neither empties them nor takes the caller's
@@ -51,7 +50,7 @@ static void limits_cut_messages(void) {
     };
     for (int limit = 100; limit >= 30; limit--)
         for (size_t i = 0; i < COUNT_OF(STATEMENTS); i++) {
-            sqlite3 *database = open_database(":memory:");
+            CLOSED_AT_END *database = open_database(":memory:");
             run(database, "CREATE VIRTUAL TABLE \"\u00e4\u00e4\u00e4\u00e4\" USING bloom;"
                           "CREATE TABLE t(x); BEGIN; INSERT INTO t VALUES (1)");
             sqlite3_limit(database, SQLITE_LIMIT_LENGTH, limit);
@@ -65,7 +64,6 @@ static void limits_cut_messages(void) {
                 fail_msg("%s, not %s", message, STATEMENTS[i][1]);
             assert_true((STATEMENTS[i][1][known] & 0xc0) != 0x80); /* not within a character */
             assert_int_equal(sqlite3_get_autocommit(database), 0);
-            close_database(database);
         }
 }
 
@@ -74,7 +72,7 @@ static void limits_cut_messages(void) {
 static void advice_against_chosen_keys(void) {
     enum { SEEDS = 64, KEYS = 2 * SEEDS + 1 };
     uint64_t words[KEYS];
-    sqlite3 *database = open_database(":memory:");
+    CLOSED_AT_END *database = open_database(":memory:");
     run(database, "CREATE TABLE chosen(key)");
     attack_words(words, SEEDS);
     for (int i = 0; i < KEYS; i++) {
@@ -95,7 +93,6 @@ static void advice_against_chosen_keys(void) {
         database, KEYS,
         "SELECT sum(bloom_check(f, key)) FROM chosen, (SELECT bloom_agg(key, NULL, "
         "0.004, 'layout=fuse, salt=6c7967656e657261736f6d6570736575') AS f FROM chosen)");
-    close_database(database);
 }
 
 RUN_GROUP("messages", TEST("Any bytes are quoted within bounds", any_bytes_are_quoted),

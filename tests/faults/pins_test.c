@@ -103,7 +103,7 @@ static void assert_all_refuse(sqlite3 *database, const char *pin) {
 }
 
 static void nothing_takes_a_pin_that_is_gone(void) {
-    sqlite3 *database = open_with_holder(NULL);
+    CLOSED_AT_END *database = open_with_holder(NULL);
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(x), 'a'), bloom_info(pin_of(x)) "
                                        "FROM (SELECT 1 AS x UNION ALL SELECT 2)"));
     assert_all_refuse(database, "gone(1)");
@@ -116,21 +116,18 @@ static void nothing_takes_a_pin_that_is_gone(void) {
                           "FROM filters");
     pin_is_gone(database, "SELECT bloom_check(remembered(gone(id)), id) FROM filters");
     sqlite3_finalize(holder);
-    close_database(database);
 }
 
 static void a_pin_of_another_connection_is_none(void) {
-    sqlite3 *other = open_database(":memory:");
-    sqlite3 *database = open_with_holder(other);
+    CLOSED_AT_END *other = open_database(":memory:");
+    CLOSED_AT_END *database = open_with_holder(other);
     assert_all_refuse(database, "pin_of(1)");
     assert_all_refuse(database, "gone(1)");
     sqlite3_finalize(holder);
-    close_database(other);
-    close_database(database);
 }
 
 static void a_second_load_keeps_pins(void) {
-    sqlite3 *database = open_with_holder(NULL);
+    CLOSED_AT_END *database = open_with_holder(NULL);
     /* Nothing is registered anew, so that it does not matter that a statement runs. */
     assert_int_equal(load_bloom(database, NULL), SQLITE_OK);
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(1), 'a')"));
@@ -140,7 +137,6 @@ static void a_second_load_keeps_pins(void) {
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(1), 'a')"));
     assert_all_refuse(database, "gone(1)");
     sqlite3_finalize(holder);
-    close_database(database);
 }
 
 static void a_pin_outlives_its_connection(void) {
@@ -174,7 +170,7 @@ static void name_again(sqlite3 *database, const struct bloom_function *function)
 static void two_copies_do_not_take_each_others_pins(void) {
     static const struct bloom_function PIN = {"our_pin", 1, 1, bloom_sql_pin, NULL, NULL};
     static const struct bloom_function CHECK = {"our_check", 2, 2, bloom_sql_check, NULL, NULL};
-    sqlite3 *database;
+    CLOSED_AT_END *database;
     char *error = NULL;
     assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
     sqlite3_enable_load_extension(database, 1);
@@ -204,7 +200,6 @@ static void two_copies_do_not_take_each_others_pins(void) {
             fail_msg("%s: %s", sql, CALLS[i].refused ? "worked" : "was refused");
         sqlite3_free(sql);
     }
-    close_database(database);
 }
 
 RUN_GROUP("pins", TEST("nothing takes a pin that is gone", nothing_takes_a_pin_that_is_gone),

@@ -6,7 +6,7 @@
 #include "sqlite-bloom.h"
 #include "base/portable.h"
 #include "filter/header.h"
-#include "../library/shorthand.h"
+#include "hash/murmur3.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +101,7 @@ static inline int fuzz_repair(uint8_t *bytes, size_t size) {
     if (size < BLOOM_HEADER_BYTES)
         return 0;
     uint8_t before[BLOOM_HEADER_BYTES], covered[BLOOM_HEADER_BYTES_MAXIMUM - 8];
+    uint64_t words[2];
     size_t length = 56;
     memcpy(before, bytes, sizeof before);
     memcpy(bytes,
@@ -112,7 +113,8 @@ static inline int fuzz_repair(uint8_t *bytes, size_t size) {
         memcpy(covered + length, bytes + BLOOM_HEADER_BYTES, BLOOM_HEADER_BYTES);
         length = sizeof covered;
     }
-    bloom_store64(bytes + 56, bloom_hash_bytes(covered, length).words[0]);
+    bloom_murmur3_bytes(covered, length, words);
+    bloom_store64(bytes + 56, words[0]);
     return memcmp(before, bytes, sizeof before) != 0;
 }
 

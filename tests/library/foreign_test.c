@@ -189,29 +189,7 @@ static void short_bytes(void) {
         }
 }
 
-/* A layout without a row would be imported into filters that nothing can read. */
-static void every_layout_is_found(void) {
-    for (size_t i = 0; bloom_layouts()[i] != NULL; i++) {
-        const struct bloom_layout *layout = bloom_layouts()[i];
-        /* Two layouts of equal numbers or names would be one. */
-        assert_ptr_equal(bloom_layout_by_numbers(layout->number, layout->hashing->number), layout);
-        assert_ptr_equal(bloom_layout_by_name(layout->name, strlen(layout->name)), layout);
-    }
-    for (size_t i = 0; bloom_exchanges[i] != NULL; i++) {
-        const struct bloom_exchange *format = bloom_exchanges[i];
-        const struct bloom_layout *layouts[] = {format->layout, format->older};
-        assert_ptr_equal(bloom_exchange_by_name(format->name, strlen(format->name)), format);
-        for (size_t j = 0; j < COUNT_OF(layouts) && layouts[j] != NULL; j++)
-            assert_ptr_equal(
-                bloom_layout_by_numbers(layouts[j]->number, layouts[j]->hashing->number),
-                layouts[j]);
-    }
-}
-
-RUN_GROUP("foreign",
-          TEST("Every layout and format is found by its numbers and its name",
-               every_layout_is_found),
-          TEST("The list of layouts fits in any room", list_of_names),
+RUN_GROUP("foreign", TEST("The list of layouts fits in any room", list_of_names),
           TEST("Rounded arithmetic gives what IEEE doubles give", rounded_as_doubles),
           TEST("Rounded functions are those of the C library", rounded_functions),
           TEST("Rounded arithmetic at its ends", rounded_edges),

@@ -1,6 +1,6 @@
 /* Layout fuse: a filter is found for every set, whoever chose its keys, in little memory. Its bytes
  * are in sql/golden.test, its headers in format_test.py. */
-#include "fuse_attack.h"
+#include "chosen_keys.h"
 #include "library_test.h"
 
 #include "shapes.h"

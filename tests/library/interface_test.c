@@ -1,7 +1,7 @@
 /* What sqlite-bloom-filter.h promises programs, beyond what SQL shows of the same filters: key
  * rules, changes in place, merges, building, exchange, errors in words, and that a caller's memory
  * which fails at any moment loses nothing and leaves nothing half made. */
-#include "fuse_attack.h"
+#include "chosen_keys.h"
 #include "library_test.h"
 
 #include "filter/key.h"
@@ -14,6 +14,19 @@
 #define SALT "salt=000102030405060708090a0b0c0d0e0f"
 
 typedef struct sqlite_bloom_filter filter_t;
+typedef struct sqlite_bloom_builder builder_t;
+
+/* What is declared so is closed at the end of its block, in the reverse order. */
+#define CLOSED __attribute__((cleanup(close_filter))) filter_t
+#define CLOSED_BUILDER __attribute__((cleanup(close_builder))) builder_t
+
+static void close_filter(filter_t **filter) {
+    sqlite_bloom_filter_close(*filter);
+}
+
+static void close_builder(builder_t **builder) {
+    sqlite_bloom_builder_close(*builder);
+}
 
 static struct sqlite_bloom_key text(const char *words) {
     return sqlite_bloom_text_key(words, strlen(words));
@@ -85,10 +98,11 @@ static void the_release(void) {
 
 /* A view is on the bytes themselves, at any address. */
 static void views(void) {
-    filter_t *filter = new_filter(100, NULL), *view;
+    CLOSED *filter = new_filter(100, NULL);
     size_t length, told;
     const void *bytes = sqlite_bloom_filter_bytes(filter, &length);
     for (size_t offset = 0; offset < 9; offset++) {
+        filter_t *view;
         uint8_t *memory = allocate_exactly(offset + length), *at = memory + offset;
         memcpy(at, bytes, length);
         assert_int_equal(sqlite_bloom_filter_open_writable(&view, at, length, NULL, NULL), 0);
@@ -105,7 +119,6 @@ static void views(void) {
         sqlite_bloom_filter_close(view);
         free(memory);
     }
-    sqlite_bloom_filter_close(filter);
     sqlite_bloom_filter_close(NULL);
     sqlite_bloom_builder_close(NULL);
 }
@@ -113,8 +126,8 @@ static void views(void) {
 /* Types of keys, as in SQL; and what the hashing of another system does not know is certainly not
  * in. */
 static void types_of_keys(void) {
-    filter_t *filter = new_filter(100, SALT), *foreign = new_filter(100, "dcso");
-    filter_t *parquet = new_filter(100, "parquet");
+    CLOSED *filter = new_filter(100, SALT), *foreign = new_filter(100, "dcso"),
+           *parquet = new_filter(100, "parquet");
     const struct sqlite_bloom_key keys[] = {text("a"), real(0.5), text("b")};
     const struct sqlite_bloom_key zeros[] = {real(0.0), real(-0.0)};
     unsigned char found[3];
@@ -138,9 +151,6 @@ static void types_of_keys(void) {
     checks(parquet, real(0.0), 0);
     adds(parquet, real(-0.0), 0); /* which equals 0.0, and has other bytes */
     assert_true(sqlite_bloom_filter_check_many(parquet, zeros, 2, found) == 2);
-    sqlite_bloom_filter_close(parquet);
-    sqlite_bloom_filter_close(filter);
-    sqlite_bloom_filter_close(foreign);
 }
 
 static void key_rules(void) {
@@ -191,7 +201,7 @@ static void key_rules(void) {
 }
 
 static void removal(void) {
-    filter_t *filter = new_filter(100, "counting"), *empty = new_filter(100, "counting"), *view;
+    CLOSED *filter = new_filter(100, "counting"), *empty = new_filter(100, "counting");
     size_t length;
     adds(filter, text("a"), 0);
     adds(filter, text("a"), 0);
@@ -203,49 +213,42 @@ static void removal(void) {
     checks(filter, text("a"), 0);
     assert_same_bytes(filter, empty);
     const void *bytes = sqlite_bloom_filter_bytes(filter, &length);
-    view = opened(bytes, length);
+    CLOSED *view = opened(bytes, length);
     assert_int_equal(sqlite_bloom_filter_remove(view, text("a"), NULL), SQLITE_BLOOM_REFUSED);
     assert_int_equal(sqlite_bloom_filter_remove(filter, real(nan("")), NULL), SQLITE_BLOOM_NO_KEY);
     assert_int_equal(sqlite_bloom_filter_count(filter, text("a"), NULL), 0);
     assert_int_equal(sqlite_bloom_filter_count(filter, real(nan("")), NULL), SQLITE_BLOOM_NO_KEY);
-    sqlite_bloom_filter_close(view);
-    sqlite_bloom_filter_close(filter);
-    sqlite_bloom_filter_close(empty);
 }
 
 static void merges(void) {
-    filter_t *both = new_filter(100, NULL), *made, *filters[3];
+    CLOSED *both = new_filter(100, NULL), *one = new_filter(100, NULL),
+           *two = new_filter(100, NULL), *three = new_filter(100, NULL), *united = NULL,
+           *common = NULL;
+    filter_t *const filters[] = {one, two, three};
     assert_int_equal(sqlite_bloom_filter_count(both, text("a"), NULL), SQLITE_BLOOM_REFUSED);
     for (unsigned i = 0; i < 3; i++) {
-        filters[i] = new_filter(100, NULL);
         adds(filters[i], integer(i), 0);
         adds(filters[i], text("all"), 0);
         adds(both, integer(i), 0);
     }
     adds(both, text("all"), 0);
-    const filter_t *const parts[] = {filters[0], filters[1], filters[2]};
-    assert_int_equal(sqlite_bloom_filter_union(&made, parts, 3, NULL, NULL), SQLITE_BLOOM_OK);
-    assert_same_bytes(made, both);
-    adds(made, text("more"), 0); /* its bytes are of its own */
-    checks(filters[0], text("more"), 0);
-    sqlite_bloom_filter_close(made);
-    assert_int_equal(sqlite_bloom_filter_intersect(&made, parts, 3, NULL, NULL), 0);
-    checks(made, text("all"), 1);
-    checks(made, integer(0), 0);
-    sqlite_bloom_filter_close(made);
-    for (unsigned i = 0; i < 3; i++)
-        sqlite_bloom_filter_close(filters[i]);
-    sqlite_bloom_filter_close(both);
+    const filter_t *const parts[] = {one, two, three};
+    assert_int_equal(sqlite_bloom_filter_union(&united, parts, 3, NULL, NULL), SQLITE_BLOOM_OK);
+    assert_same_bytes(united, both);
+    adds(united, text("more"), 0); /* its bytes are of its own */
+    checks(one, text("more"), 0);
+    assert_int_equal(sqlite_bloom_filter_intersect(&common, parts, 3, NULL, NULL), 0);
+    checks(common, text("all"), 1);
+    checks(common, integer(0), 0);
 }
 
 static void estimates(void) {
-    filter_t *filter = new_filter(1000, NULL), *classic = new_filter(10, "classic");
+    CLOSED *filter = new_filter(1000, NULL), *classic = new_filter(10, "classic");
     struct sqlite_bloom_estimate estimate;
     for (int i = 0; i < 2; i++) { /* zeros are not negative */
         sqlite_bloom_filter_estimate(i ? filter : classic, &estimate);
         assert_true(estimate.ones == 0 && !signbit(estimate.count) && !signbit(estimate.fpr_now));
     }
-    sqlite_bloom_filter_close(classic);
     for (int64_t i = 0; i < 1000; i++)
         adds(filter, integer(i), 0);
     sqlite_bloom_filter_estimate(filter, &estimate);
@@ -253,19 +256,22 @@ static void estimates(void) {
     assert_near(estimate.fpr_now, 0.01, 0.004, "fpr_now");
     assert_near(estimate.fill, 0.45, 0.05, "fill");
     assert_in_range(estimate.ones, 4000, 6000);
-    sqlite_bloom_filter_close(filter);
 }
 
 /* ---- Building ---- */
 
-static struct sqlite_bloom_builder *new_builder(double p, const char *options,
-                                                const struct sqlite_bloom_memory *memory) {
-    struct sqlite_bloom_builder *builder;
+static builder_t *new_builder(double p, const char *options,
+                              const struct sqlite_bloom_memory *memory) {
+    builder_t *builder;
     assert_int_equal(sqlite_bloom_builder_open(&builder, p, options, memory, NULL), 0);
     return builder;
 }
 
-static filter_t *finished(struct sqlite_bloom_builder *builder) {
+static void takes(builder_t *builder, struct sqlite_bloom_key key, int expected) {
+    assert_int_equal(sqlite_bloom_builder_add(builder, key, NULL), expected);
+}
+
+static filter_t *finished(builder_t *builder) {
     filter_t *made;
     assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), SQLITE_BLOOM_OK);
     return made;
@@ -274,8 +280,8 @@ static filter_t *finished(struct sqlite_bloom_builder *builder) {
 /* Sized by itself: the filter for exactly so many keys, in any order, however often they come. */
 static void building(void) {
     static const uint8_t SEED[16] = {1, 2, 3};
-    struct sqlite_bloom_builder *builder = new_builder(0.01, "key=url", NULL);
-    filter_t *given = new_filter(3, "key=url");
+    CLOSED_BUILDER *builder = new_builder(0.01, "key=url", NULL);
+    CLOSED *given = new_filter(3, "key=url");
     adds(given, text("c.example"), 0);
     adds(given, text("b.example"), 0);
     adds(given, text("a.example"), 0);
@@ -283,33 +289,29 @@ static void building(void) {
     for (int turn = 0; turn < 2; turn++) { /* it is ready for another set */
         for (int i = 0; i < 3000; i++) {
             const char *const KEYS[] = {"a.example", "http://B.example/", "c.example"};
-            assert_int_equal(sqlite_bloom_builder_add(builder, text(KEYS[i % 3]), NULL), 0);
+            takes(builder, text(KEYS[i % 3]), 0);
         }
-        assert_int_equal(sqlite_bloom_builder_add(builder, text(""), NULL), SQLITE_BLOOM_NO_KEY);
-        filter_t *made = finished(builder);
+        takes(builder, text(""), SQLITE_BLOOM_NO_KEY);
+        CLOSED *made = finished(builder);
         assert_same_bytes(made, given);
-        sqlite_bloom_filter_close(made);
     }
-    sqlite_bloom_builder_close(builder);
-    sqlite_bloom_filter_close(given);
 }
 
 /* A filter is no key, whichever function gets it, with a key rule or without. */
 static void keys_that_are_filters(void) {
     static const char *const OPTIONS[] = {NULL, "key=url", "classic", "counting", "classic-utf16"};
-    filter_t *given = new_filter(1, NULL);
-    struct sqlite_bloom_builder *builder = new_builder(0.01, NULL, NULL);
+    CLOSED *given = new_filter(1, NULL);
+    CLOSED_BUILDER *builder = new_builder(0.01, NULL, NULL);
     struct sqlite_bloom_key keys[2] = {text("a.example"), {.type = SQLITE_BLOOM_BYTES}};
     uint8_t found[2];
     filter_t *made;
     keys[1].value.bytes = sqlite_bloom_filter_bytes(given, &keys[1].length);
     for (size_t i = 0; i < COUNT_OF(OPTIONS); i++) {
-        filter_t *filter = new_filter(100, OPTIONS[i]);
+        CLOSED *filter = new_filter(100, OPTIONS[i]);
         adds(filter, keys[1], SQLITE_BLOOM_REFUSED);
         checks(filter, keys[1], SQLITE_BLOOM_REFUSED);
         assert_int_equal(sqlite_bloom_filter_check_many(filter, keys, 2, found),
                          SQLITE_BLOOM_REFUSED);
-        sqlite_bloom_filter_close(filter);
     }
     refused(sqlite_bloom_builder_add(builder, keys[1], problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_builder_add: the key is a filter. Merge filters with "
@@ -319,26 +321,21 @@ static void keys_that_are_filters(void) {
             "sqlite_bloom_builder_finish: no key was added. Add one, or make an empty filter with "
             "sqlite_bloom_filter_new");
     assert_null(made);
-    sqlite_bloom_builder_close(builder);
-    sqlite_bloom_filter_close(given);
 }
 
 /* A set of numbers grows as they come. */
 static void building_of_numbers(void) {
-    struct sqlite_bloom_builder *builder = new_builder(0, "bitmap", NULL);
+    CLOSED_BUILDER *builder = new_builder(0, "bitmap", NULL);
     struct sqlite_bloom_description description;
     for (int64_t i = 0; i < 100000; i = 2 * i + 1)
-        assert_int_equal(sqlite_bloom_builder_add(builder, integer(i), NULL), 0);
-    assert_int_equal(sqlite_bloom_builder_add(builder, integer(INT64_MAX), NULL),
-                     SQLITE_BLOOM_REFUSED);
-    filter_t *made = finished(builder);
+        takes(builder, integer(i), 0);
+    takes(builder, integer(INT64_MAX), SQLITE_BLOOM_REFUSED);
+    CLOSED *made = finished(builder);
     sqlite_bloom_filter_describe(made, &description);
     assert_int_equal(description.bits, 65536);
     checks(made, integer(65535), 1);
     checks(made, integer(65534), 0);
     adds(made, integer(65536), SQLITE_BLOOM_REFUSED);
-    sqlite_bloom_filter_close(made);
-    sqlite_bloom_builder_close(builder);
 }
 
 /* Keys that were chosen so that layout fuse finds no filter for them (fuse_test.c). A builder has
@@ -347,20 +344,18 @@ static void building_of_chosen_keys(void) {
     enum { SEEDS = 64, CHOSEN = 2 * SEEDS + 1 };
     uint64_t words[CHOSEN];
     uint8_t key[16];
-    struct sqlite_bloom_builder *builder = new_builder(0.01, "fuse", NULL);
+    CLOSED_BUILDER *builder = new_builder(0.01, "fuse", NULL);
     filter_t *made;
     attack_words(words, SEEDS);
     for (int i = 0; i < CHOSEN; i++) {
         key_of_words(words[i], 0, key);
-        assert_int_equal(sqlite_bloom_builder_add(builder, sqlite_bloom_bytes_key(key, 16), NULL),
-                         0);
+        takes(builder, sqlite_bloom_bytes_key(key, 16), 0);
     }
     for (int turn = 0; turn < 2; turn++) {
         refused(sqlite_bloom_builder_finish(builder, &made, problem), SQLITE_BLOOM_CHOSEN_KEYS,
                 "sqlite_bloom_builder_finish: cannot make a filter of layout fuse, because the ");
         assert_null(made);
     }
-    sqlite_bloom_builder_close(builder);
 }
 
 /* More keys in one call than are hashed together, of all types, and some that are no keys. */
@@ -381,7 +376,7 @@ static void many_keys(void) {
             added[length++] = keys[i];
     }
     for (size_t at = 0; at < COUNT_OF(OPTIONS); at++) {
-        filter_t *filter = new_filter(KEYS, OPTIONS[at]), *apart = new_filter(KEYS, OPTIONS[at]);
+        CLOSED *filter = new_filter(KEYS, OPTIONS[at]), *apart = new_filter(KEYS, OPTIONS[at]);
         assert_int_equal(sqlite_bloom_filter_add_many(filter, added, length, &count, NULL), 0);
         assert_int_equal(count, length);
         for (size_t i = 0; i < length; i++)
@@ -398,8 +393,6 @@ static void many_keys(void) {
                         (int64_t)(asked - asked / 5));
             assert_int_equal(found[asked], 7);
         }
-        sqlite_bloom_filter_close(filter);
-        sqlite_bloom_filter_close(apart);
     }
 }
 
@@ -409,8 +402,9 @@ static const char LIST[] = "a.example\n||b.example^\n! a remark\n";
 static void lists(void) {
     static const char PATH[] = "http://c.example/path\n";
     struct sqlite_bloom_description description;
-    filter_t *made;
+    filter_t *none;
     for (int i = 0; i < 2; i++) {
+        CLOSED *made = NULL;
         const char *list = i ? PATH : LIST;
         assert_int_equal(
             sqlite_bloom_filter_from_list(&made, list, strlen(list), 0, NULL, NULL, problem), 0);
@@ -419,19 +413,20 @@ static void lists(void) {
         assert_true(description.fpr == 0.0001);
         checks(made, text(i ? "http://c.example/path?x" : "http://www.A.example/d"), 1);
         checks(made, text("http://c.example/"), 0);
-        sqlite_bloom_filter_close(made);
     }
-    refused(sqlite_bloom_filter_from_list(&made, PATH, strlen(PATH), 0, "key=none", NULL, problem),
+    refused(sqlite_bloom_filter_from_list(&none, PATH, strlen(PATH), 0, "key=none", NULL, problem),
             SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_from_list: key is 'none'. Write one of url, url_nocase, host");
-    refused(sqlite_bloom_filter_from_list(&made, NULL, 0, 0, NULL, NULL, problem),
-            SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_from_list: no line has an entry");
+    refused(sqlite_bloom_filter_from_list(&none, NULL, 0, 0, NULL, NULL, problem),
+            SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_from_list: no line has an entry that stops a page. ");
 }
 
 /* A filter that Guava wrote becomes one of ours, and the same bytes again. */
 static void exchange(void) {
     static const char NAME[] = "tests/exchange/golden/string_10_0.01_mitz64.guava";
-    filter_t *filter, *again;
+    CLOSED *filter = NULL;
+    filter_t *again;
     uint8_t golden[1000], written[1000];
     FILE *file = fopen(NAME, "rb");
     assert_non_null(file);
@@ -453,7 +448,6 @@ static void exchange(void) {
     assert_int_equal(sqlite_bloom_filter_import(&again, ours, length, "guava", NULL, NULL),
                      SQLITE_BLOOM_REFUSED);
     assert_null(again);
-    sqlite_bloom_filter_close(filter);
 }
 
 /* ---- Memory that fails ---- */
@@ -465,7 +459,7 @@ static int all_deeds(const struct sqlite_bloom_memory *memory, int *status) {
     static const uint8_t GUAVA[] = {1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
     static const char *const BUILT[] = {"fuse", "bitmap"};
     filter_t *made[DEEDS] = {NULL};
-    struct sqlite_bloom_builder *builders[2] = {NULL, NULL};
+    builder_t *builders[2] = {NULL, NULL};
     int deed = 0;
     size_t length;
     *status = sqlite_bloom_filter_new(&made[0], 1000, 0.01, NULL, memory, problem);
@@ -528,7 +522,7 @@ static void memory_failures(void) {
 
 /* A builder that could not finish has its keys still. */
 static void unfinished_builders(void) {
-    filter_t *expected = new_filter(500, NULL), *made;
+    CLOSED *expected = new_filter(500, NULL);
     int status = SQLITE_BLOOM_NO_MEMORY;
     unsigned after = 0;
     for (int64_t i = 0; i < 500; i++)
@@ -537,36 +531,37 @@ static void unfinished_builders(void) {
         struct test_memory memory = {0};
         const struct sqlite_bloom_memory failing = {test_allocate, test_release, test_resize,
                                                     &memory};
-        struct sqlite_bloom_builder *builder = new_builder(0.01, NULL, &failing);
-        for (int64_t i = 0; i < 500; i++)
-            assert_int_equal(sqlite_bloom_builder_add(builder, integer(i), NULL), 0);
-        memory.fails_from = memory.fails_to = memory.allocations + 1 + after;
-        status = sqlite_bloom_builder_finish(builder, &made, NULL);
-        if (status != SQLITE_BLOOM_OK) {
-            assert_int_equal(status, SQLITE_BLOOM_NO_MEMORY);
-            assert_null(made);
-            made = finished(builder);
+        {
+            CLOSED_BUILDER *builder = new_builder(0.01, NULL, &failing);
+            CLOSED *made = NULL;
+            for (int64_t i = 0; i < 500; i++)
+                takes(builder, integer(i), 0);
+            memory.fails_from = memory.fails_to = memory.allocations + 1 + after;
+            status = sqlite_bloom_builder_finish(builder, &made, NULL);
+            if (status != SQLITE_BLOOM_OK) {
+                assert_int_equal(status, SQLITE_BLOOM_NO_MEMORY);
+                assert_null(made);
+                made = finished(builder);
+            }
+            assert_same_bytes(made, expected);
         }
-        assert_same_bytes(made, expected);
-        sqlite_bloom_filter_close(made);
-        sqlite_bloom_builder_close(builder);
         assert_int_equal(memory.pieces, 0);
     }
     assert_true(after > 2);
-    sqlite_bloom_filter_close(expected);
 }
 
 /* What is refused leaves NULL and says why. messages.test has the reasons; here is one of a kind,
  * as the functions of C begin and end it. */
 static void refusals(void) {
-    filter_t *filter, *bitmap, *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
-                               *other = new_filter(11, NULL);
-    struct sqlite_bloom_builder *builder = new_builder(0.01, "fuse", NULL);
-    assert_int_equal(sqlite_bloom_builder_add(builder, text("a"), NULL), SQLITE_BLOOM_OK);
-    filter_t *fuse = finished(builder);
+    CLOSED *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
+           *other = new_filter(11, NULL), *bitmap = NULL;
+    CLOSED_BUILDER *fuse_builder = new_builder(0.01, "fuse", NULL);
+    filter_t *filter;
+    builder_t *builder;
+    takes(fuse_builder, text("a"), SQLITE_BLOOM_OK);
+    CLOSED *fuse = finished(fuse_builder);
     size_t added = 9, length = 0;
     unsigned char found[4];
-    sqlite_bloom_builder_close(builder);
 #define NEW(n, p, options) sqlite_bloom_filter_new(&filter, n, p, options, NULL, problem)
     refused(sqlite_bloom_filter_open(&filter, NULL, 0, NULL, problem), SQLITE_BLOOM_NOT_A_FILTER,
             "sqlite_bloom_filter_open: the data is not a filter: it has 0 bytes and does not ");
@@ -590,23 +585,16 @@ static void refusals(void) {
             "sqlite_bloom_filter_add: the key, '', is not a URL. Leave it out");
     refused(sqlite_bloom_filter_add(url, sqlite_bloom_bytes_key("", 0), problem),
             SQLITE_BLOOM_NO_KEY, "sqlite_bloom_filter_add: the key, 0 bytes, is not a URL. ");
-#define FROM_LIST(text, p, options)                                                                \
-    sqlite_bloom_filter_from_list(&filter, text, strlen(text), p, options, NULL, problem)
-    refused(FROM_LIST("a.example\n", 0, "bitmap"), SQLITE_BLOOM_REFUSED,
+#define FROM_LIST(text, options)                                                                   \
+    sqlite_bloom_filter_from_list(&filter, text, strlen(text), 0, options, NULL, problem)
+    refused(FROM_LIST("a.example\n", "bitmap"), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_from_list: layout bitmap ");
     assert_null(filter);
-    refused(FROM_LIST("a.example\n", 0.5, "bitmap"), SQLITE_BLOOM_REFUSED,
-            "sqlite_bloom_filter_from_list: p is 0.5. Pass 0, because layout bitmap is exact");
-    refused(FROM_LIST("a.example\n", 2, NULL), SQLITE_BLOOM_REFUSED,
-            "sqlite_bloom_filter_from_list: p is 2. Pass a number between 0 and 1, ");
-    refused(FROM_LIST("hosts.txt", 0, NULL), SQLITE_BLOOM_REFUSED,
+    refused(FROM_LIST("hosts.txt", NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_from_list: 'hosts.txt' looks like the name of a file. ");
-    refused(FROM_LIST("", 0, NULL), SQLITE_BLOOM_REFUSED,
-            "sqlite_bloom_filter_from_list: no line has an entry that stops a page. ");
-    refused(FROM_LIST("a.example/b\n", 0, "key=host"), SQLITE_BLOOM_REFUSED,
+    refused(FROM_LIST("a.example/b\n", "key=host"), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_from_list: line 1, 'a.example/b', has a path, ");
-    assert_int_equal(NEW(10, 0, "bitmap"), SQLITE_BLOOM_OK);
-    bitmap = filter;
+    assert_int_equal(sqlite_bloom_filter_new(&bitmap, 10, 0, "bitmap", NULL, NULL), 0);
     refused(sqlite_bloom_filter_add(bitmap, integer(-1), problem), SQLITE_BLOOM_NO_KEY,
             "sqlite_bloom_filter_add: the key is -1, but the keys of layout bitmap are whole ");
     refused(sqlite_bloom_filter_add(bitmap, real(0.1234567890123456), problem), SQLITE_BLOOM_NO_KEY,
@@ -642,11 +630,6 @@ static void refusals(void) {
             SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_export: format is 'nobody'. ");
     refused(sqlite_bloom_filter_export(blocked, "guava", NULL, &length, problem),
             SQLITE_BLOOM_REFUSED, "sqlite_bloom_filter_export: the filter ");
-    sqlite_bloom_filter_close(bitmap);
-    sqlite_bloom_filter_close(url);
-    sqlite_bloom_filter_close(blocked);
-    sqlite_bloom_filter_close(other);
-    sqlite_bloom_filter_close(fuse);
 }
 
 RUN_GROUP("interface", TEST("The release is the one in the header", the_release),

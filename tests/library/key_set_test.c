@@ -1,6 +1,6 @@
 /* A key set counts exactly, loses nothing and leaks nothing, whatever is added and whichever
  * allocation fails. The truth is computed by sorting. Interrupts: passes_test.c. */
-#include "inverse_hash.h"
+#include "chosen_keys.h"
 #include "library_test.h"
 
 #include "filter/key_set.h"

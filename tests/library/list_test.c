@@ -89,67 +89,44 @@ static void long_lists(void) {
     free(bytes);
 }
 
-/* What is asked of the first field or the end of a line is asked once, however many fields there
- * are. */
-static void many_fields(void) {
-    enum { LINES = 64, LINE = 16000 };
+/* Lines that are made of parts, each a text that is repeated up to an end. What is asked of the
+ * first field or the end of a line is asked once, however many fields there are. Each of many
+ * exceptions is compared with the host of its rule, which is as long as a host can be or longer. */
+static void many_fields_and_exceptions(void) {
+    enum { LINES = 64, LINE = 16000, HALF = LINE / 2, END = LINE - 8 };
     static const struct {
-        const char *start;
-        char first, others;
-    } CASES[] = {{"x,", '1', ','},
-                 {"1", '1', ','},
-                 {"local-data: \"h ", 'a', ' '},
-                 {"1 ", '-', ' '},
-                 {"-", '-', '-'}};
+        const char *text;
+        size_t end;
+    } CASES[][5] = {
+        {{"x,", 2}, {"1", HALF}, {"x", HALF + 1}, {",", END}, {"a[.]bc\"", LINE - 1}},
+        {{"1", HALF}, {"x", HALF + 1}, {",", END}, {"a[.]bc\"", LINE - 1}},
+        {{"local-data: \"h ", 15},
+         {"a ", HALF},
+         {"x", HALF + 1},
+         {" ", END},
+         {"a[.]bc\"", LINE - 1}},
+        {{"1 ", 2}, {"- ", HALF}, {"x", HALF + 1}, {" ", END}, {"a[.]bc\"", LINE - 1}},
+        {{"-", HALF}, {"x", HALF + 1}, {"-", END}, {"a[.]bc\"", LINE - 1}},
+        {{"||", 2}, {"w.", 250}, {"w^$denyallow=", 263}, {"a|", LINE - 1}},
+        {{"||", 2}, {"w.", HALF}, {"w^$denyallow=", HALF + 13}, {"a|", LINE - 1}},
+        {{"||", 2}, {"w.", 250}, {"w^$domain=", 260}, {"~z.*|", LINE - 5}},
+        {{"||", 2}, {"w.", HALF}, {"w^$domain=", HALF + 10}, {"~z.*|", LINE - 5}},
+    };
     uint8_t *bytes = malloc(LINES * LINE);
     assert_non_null(bytes);
     for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-        memset(bytes, CASES[i].others, LINES * LINE);
-        for (uint8_t *line = bytes; line < bytes + LINES * LINE; line += LINE) {
-            size_t used = strlen(CASES[i].start);
-            memcpy(line, CASES[i].start, used);
-            for (size_t j = used; j < LINE / 2; j++)
-                line[j] = CASES[i].others == ' ' && j % 2 ? ' ' : (uint8_t)CASES[i].first;
-            line[LINE / 2] = 'x';
-            memcpy(line + LINE - 8, "a[.]bc\"", 7);
-            line[LINE - 1] = '\n';
-        }
+        memset(bytes, '\n', LINES * LINE);
+        for (uint8_t *line = bytes; line < bytes + LINES * LINE; line += LINE)
+            for (size_t part = 0, used = 0; part < COUNT_OF(*CASES); part++)
+                for (; used < CASES[i][part].end; used += strlen(CASES[i][part].text))
+                    memcpy(line + used, CASES[i][part].text, strlen(CASES[i][part].text));
         assert_soon_read(bytes, LINES * LINE, LINES);
     }
-    free(bytes);
-}
-
-/* Each of many exceptions is compared with the host of its rule, which is as long as a host can be,
- * or longer. */
-static void many_exceptions(void) {
-    enum { LINES = 32, LINE = 16000 };
-    static const char *const STARTS[] = {"^$denyallow=", "^$domain="}, *const VALUES[] = {"a|",
-                                                                                          "~z.*|"};
-    static const size_t HOSTS[] = {250, 7500};
-    uint8_t *bytes = malloc(LINES * LINE);
-    assert_non_null(bytes);
-    for (unsigned kind = 0; kind < COUNT_OF(STARTS); kind++)
-        for (unsigned host = 0; host < COUNT_OF(HOSTS); host++) {
-            const size_t value = strlen(VALUES[kind]);
-            for (uint8_t *line = bytes; line < bytes + LINES * LINE; line += LINE) {
-                size_t used = 2;
-                memcpy(line, "||", used);
-                for (; used < HOSTS[host]; used += 2)
-                    memcpy(line + used, "w.", 2);
-                line[used - 1] = 'w';
-                memcpy(line + used, STARTS[kind], strlen(STARTS[kind]));
-                used += strlen(STARTS[kind]);
-                for (; used + value < LINE; used += value)
-                    memcpy(line + used, VALUES[kind], value);
-                memset(line + used, '\n', LINE - used);
-            }
-            assert_soon_read(bytes, LINES * LINE, LINES);
-        }
     free(bytes);
 }
 
 RUN_GROUP("list",
           TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
           TEST("A quarter of a megabyte of anything takes linear time", long_lists),
-          TEST("Lines of many fields take linear time", many_fields),
-          TEST("Rules with many exceptions take linear time", many_exceptions))
+          TEST("Lines of many fields, and rules with many exceptions, take linear time",
+               many_fields_and_exceptions))

@@ -1,18 +1,34 @@
-/* What the unit tests of layouts write often: a shape and its bits, words at random, how many keys
- * are in a set. */
+/* What the unit tests of layouts write often: the murmur3 hash of a key as a value, a shape and its
+ * bits, words at random, how many keys are in a set. */
 #ifndef SHAPES_H
 #define SHAPES_H
 
 #include "filter/key_set.h"
+#include "hash/murmur3.h"
 #include "library_test.h"
-#include "shorthand.h"
+
+struct bloom_hash {
+    uint64_t words[2];
+};
+
+static inline struct bloom_hash bloom_hash_bytes(const void *key, size_t length) {
+    struct bloom_hash hash;
+    bloom_murmur3_bytes(key, length, hash.words);
+    return hash;
+}
+
+static inline struct bloom_hash bloom_hash_integer(int64_t key) {
+    struct bloom_hash hash;
+    bloom_murmur3_integer(key, hash.words);
+    return hash;
+}
 
 /* The shape of a filter where there must be one. */
 static inline struct bloom_shape sized_shape(const struct bloom_layout *layout, uint64_t capacity,
                                              double rate) {
-    struct bloom_shape shape;
+    struct bloom_shape shape = {.layout = layout, .rate = rate};
     char problem[BLOOM_PROBLEM_SIZE];
-    if (!bloom_shape_for(&shape, layout, capacity, rate, problem))
+    if (!bloom_shape_size(&shape, capacity, problem))
         fail_msg("n = %llu, p = %a: %s", (unsigned long long)capacity, rate, problem);
     return shape;
 }
@@ -20,9 +36,9 @@ static inline struct bloom_shape sized_shape(const struct bloom_layout *layout, 
 /* And where there must be none; words is how the reason begins. */
 static inline void assert_no_shape(const struct bloom_layout *layout, uint64_t capacity,
                                    double rate, const char *words) {
-    struct bloom_shape shape;
+    struct bloom_shape shape = {.layout = layout, .rate = rate};
     char problem[BLOOM_PROBLEM_SIZE] = "";
-    assert_false(bloom_shape_for(&shape, layout, capacity, rate, problem));
+    assert_false(bloom_shape_size(&shape, capacity, problem));
     if (strncmp(problem, words, strlen(words)) != 0)
         fail_msg("%s, not %s", problem, words);
 }

@@ -8,8 +8,8 @@ import subprocess
 import unittest
 import zipfile
 
-from common import (BUILD, FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS, PROGRAM, RELEASE,
-                    TOP, Scratch, loaded, missing, quick_compilers, run)
+from common import (BUILD, FILTER_PROGRAM, FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS,
+                    PROGRAM, RELEASE, TOP, Scratch, loaded, missing, quick_compilers, run)
 
 FOLDER = BUILD / "amalgamation"
 WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
@@ -110,9 +110,7 @@ class FilterLibrary(Unpacked):
         self.assertEqual(self.names("sqlite-bloom-filter.o")[2::3], sorted(declared))
         for name in self.names("sqlite-bloom-filter.o", "--undefined-only"):
             self.assertNotIn("sqlite3", name)
-        (self.sources / "program.c").write_text(
-            "#include <sqlite-bloom-filter.h>\nint main(void) {\n"
-            "    return *sqlite_bloom_filter_version() == 0;\n}\n")
+        (self.sources / "program.c").write_text(FILTER_PROGRAM)
         self.sh(f"{linking} {WARNINGS}\n./program")
 
     def test_the_blocker_makes_its_filter_again(self):

@@ -8,7 +8,6 @@ build/packages/scratch/checkout. Where no overlay can be mounted they run on thi
 """
 
 import http.server
-import json
 import os
 import pathlib
 import re
@@ -19,9 +18,10 @@ import sys
 import threading
 import unittest
 
-from common import (BUILD, DRIVERS, FINGERPRINT, FINGERPRINT_ANSWER, FINGERPRINT_WORDS, NAMESPACE,
-                    OVERLAY, PROGRAM, QUICK_JAVA, RELEASE, TOP, WORK, Scratch, can_mount, comments,
-                    examples, missing, needs, quick_compilers, release, run)
+from common import (BUILD, DRIVERS, FILTER_PROGRAM, FINGERPRINT, FINGERPRINT_ANSWER,
+                    FINGERPRINT_WORDS, NAMESPACE, OVERLAY, PROGRAM, PYTHON_PROGRAM, QUICK_JAVA,
+                    RELEASE, TOP, WORK, Scratch, can_mount, comments, examples, missing, needs,
+                    quick_compilers, release, run)
 
 CACHE = WORK / "checkout"
 # $2: what is kept; $3: what is installed from registries; $4: these sources; $5: the script.
@@ -97,12 +97,6 @@ class Checkout(Scratch):
 
 class Pip(Checkout):
     readme = "python"
-    ANSWER = f"""
-import sqlite3, sqlite_bloom
-connection = sqlite3.connect(":memory:")
-sqlite_bloom.load(connection)
-print(*connection.execute({json.dumps(FINGERPRINT)}).fetchone())
-"""
 
     def machine(self, script, *, _folder=pathlib.Path(sys.executable).parent, **options):
         """With the Python of the tests, which can load extensions, behind the compilers."""
@@ -121,7 +115,7 @@ print(*connection.execute({json.dumps(FINGERPRINT)}).fetchone())
 
     def test_an_address_another_compiler_and_an_editable_one(self):
         compiler = {} if missing("clang") else {"CC": "clang -Wall -Werror"}
-        (self.project / "answer.py").write_text(self.ANSWER)
+        (self.project / "answer.py").write_text(PYTHON_PROGRAM)
         printed = self.machine(
             f"python3 -m venv venv; venv/bin/pip install -q 'git+{self.address()}"
             "#subdirectory=ext/packages/python'\nvenv/bin/python answer.py\n"
@@ -167,7 +161,7 @@ class Go(Checkout):
     def test_a_folder_vendored_and_changed(self):
         (install, run_it), (first, *more) = self.blocks("sh"), self.blocks("go")
         self.machine(install)
-        for program in (first, more[0]):
+        for program in (first, *more):
             self.shows(program, run_it, "main.go")
         # go mod vendor writes the folder into a file that must not have a space in it.
         self.shows(first, 'git clone -q "$BLOOM" ~/bloom\ngo mod edit -replace'
@@ -198,16 +192,6 @@ class Go(Checkout):
                 GIT_CONFIG_VALUE_0=f"https://{place}.git")
             server.shutdown()
         self.assertEqual(printed.splitlines()[-1], "true")
-
-    @needs("sqlite3")
-    def test_a_program_without_c_reads_a_filter(self):
-        (script,), program = self.blocks("sql"), self.blocks("go")[-1]
-        shutil.copy(TOP / "bloom.so", self.project)
-        (self.project / "write.sql").write_text(script)
-        self.assertEqual(self.machine("sqlite3 -batch -init /dev/null :memory: <write.sql"), "1\n")
-        (self.project / "main.go").write_text(program)
-        self.machine("go mod init example.com/user; go mod tidy", CGO_ENABLED="0")
-        self.shows(program, "CGO_ENABLED=0 go run .", "main.go")
 
 @needs("npm", "node")
 class Npm(Checkout):
@@ -240,7 +224,7 @@ class Maven(Checkout):
         sources = self.project / "src/main/java"
         sources.mkdir(parents=True)
         programs = {re.search(r"^class (\w+)", program, re.M)[1]: program
-                    for program in self.blocks("java")[:2]}
+                    for program in self.blocks("java")}
         for name, program in programs.items():
             (sources / f"{name}.java").write_text(program)
         compile_it, run_visits = run_it.splitlines()
@@ -272,9 +256,7 @@ class Bundler(Checkout):
 class CMake(Checkout):
     def test_add_subdirectory_and_fetch_content(self):
         (self.project / "program.c").write_text(PROGRAM)
-        (self.project / "filter.c").write_text(
-            "#include <sqlite-bloom-filter.h>\nint main(void) {\n"
-            "    return *sqlite_bloom_filter_version() == 0;\n}\n")
+        (self.project / "filter.c").write_text(FILTER_PROGRAM)
         shutil.copy("/usr/include/sqlite3.h", self.project)  # which the program has, not its system
         page = (TOP / "ext/packages/README.md").read_text()
         for block, commands in zip(examples(page, "cmake"), (

@@ -67,6 +67,18 @@ int main(void) {{
     return sqlite3_close(database);
 }}
 """
+# The same in C without SQL, which needs no SQLite; and in Python.
+FILTER_PROGRAM = """#include <sqlite-bloom-filter.h>
+int main(void) {
+    return *sqlite_bloom_filter_version() == 0;
+}
+"""
+PYTHON_PROGRAM = f"""
+import sqlite3, sqlite_bloom
+connection = sqlite3.connect(":memory:")
+sqlite_bloom.load(connection)
+print(*connection.execute({FINGERPRINT!r}).fetchone())
+"""
 
 
 def run(*command, **options):
@@ -111,6 +123,18 @@ def quick_compilers(folder):
             made.write_text(f'#!/bin/sh\nexec {compiler} "$@" -O0\n')
             made.chmod(0o755)
             made.replace(folder / name)
+
+
+def sanitized_module(path, headers, *sources):
+    """Compiles a module of Python or Node.js with sanitizers, and the filter library in it. Returns
+    the environment of programs that load it."""
+    run("gcc", "-std=c11", "-O1", "-g", "-w", "-shared", "-fPIC", "-fvisibility=hidden",
+        "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I", BUILD / "amalgamation",
+        "-isystem", headers, *sources, BUILD / "amalgamation/sqlite-bloom-filter.c", "-lm",
+        "-o", path)
+    libraries = (run("gcc", f"-print-file-name=lib{name}.so").strip() for name in ("asan", "ubsan"))
+    return {"LD_PRELOAD": " ".join(libraries),
+            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
 
 
 def examples(text, kind):

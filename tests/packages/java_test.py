@@ -2,7 +2,6 @@
 """The jar, taken by Maven from the repository that was built, into a project as its users have."""
 
 import pathlib
-import re
 import shutil
 import tempfile
 import unittest
@@ -17,20 +16,10 @@ FOLDER = REPOSITORY / GROUP / "sqlite-bloom" / RELEASE
 JAR = FOLDER / f"sqlite-bloom-{RELEASE}.jar"
 STORE = WORK / "m2"
 README = TOP / "ext/packages/java/README.md"
-# What the project of the README gets besides: where our package is, and the libraries of Exchange.
+# What the project of the README gets besides: where our package is.
 REPOSITORIES = f"""  <repositories><repository>
     <id>built</id><url>{REPOSITORY.as_uri()}</url>
   </repository></repositories>
-"""
-DEPENDENCIES = """    <dependency>
-      <groupId>com.google.guava</groupId><artifactId>guava</artifactId>
-      <version>33.3.1-jre</version>
-    </dependency>
-    <dependency>
-      <groupId>org.apache.spark</groupId><artifactId>spark-sketch_2.13</artifactId>
-      <version>3.5.1</version>
-      <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
-    </dependency>
 """
 PROGRAM = f"""
 import java.security.MessageDigest;
@@ -85,17 +74,12 @@ class Project(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        readme = README.read_text()
-        (project,) = examples(readme, "xml")
-        for place, more in (("  <dependencies>", REPOSITORIES),
-                            ("  </dependencies>", DEPENDENCIES)):
-            project = project.replace(place, more + place)
+        (project,) = examples(README.read_text(), "xml")
+        project = project.replace("  <dependencies>", f"{REPOSITORIES}  <dependencies>")
         (cls.folder / "pom.xml").write_text(project.replace(">8<", ">17<"))
         sources = cls.folder / "src/main/java"
         sources.mkdir(parents=True)
-        for program in [PROGRAM, *examples(readme, "java")]:
-            name = re.search(r"^class (\w+)", program, re.MULTILINE)[1]
-            (sources / f"{name}.java").write_text(program)
+        (sources / "Program.java").write_text(PROGRAM)
         shutil.rmtree(STORE / GROUP, ignore_errors=True)  # of another build
         run("mvn", "-B", "-ntp", "-q", f"-Dmaven.repo.local={STORE}", "compile",
             "dependency:copy-dependencies", cwd=cls.folder, env={"MAVEN_OPTS": QUICK_JAVA})
@@ -131,13 +115,6 @@ class Project(unittest.TestCase):
                 (f"-Dsqlitebloom.library={library}", "nothing was refused")):
             (line,) = self.java(*options.split(), "Program", "refused")
             self.assertRegex(line, f"^{said}$")
-
-    def test_filters_of_guava_and_spark_as_in_the_readme(self):
-        """checkout_test.py runs the other examples."""
-        program = (self.folder / "src/main/java/Exchange.java").read_text()
-        said = re.findall(r"; // (true.*)$", program, re.MULTILINE)
-        self.assertEqual(len(said), 4)
-        self.assertEqual(self.java("Exchange"), ", ".join(said).split(", "))
 
 
 class Files(unittest.TestCase):

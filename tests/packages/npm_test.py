@@ -9,7 +9,8 @@ import shutil
 import tarfile
 import unittest
 
-from common import (BUILD, DRIVERS, RELEASE, TOP, Scratch, needs, npm_install, platforms, run)
+from common import (BUILD, DRIVERS, RELEASE, TOP, Scratch, needs, npm_install, platforms, run,
+                    sanitized_module)
 
 NODE24 = DRIVERS / "node24/node_modules/node/bin/node"
 PATH = "console.log(require('sqlite-bloom').getLoadablePath())"
@@ -77,18 +78,10 @@ class Npm(Scratch):
     @needs("gcc")
     def test_random_calls_under_sanitizers(self):
         npm_install(self.folder)
-        program = TOP / "tests/packages/npm_filter.cjs"
-        source = BUILD / "amalgamation/sqlite-bloom-filter.c"
-        run("gcc", "-std=c11", "-O1", "-g", "-shared", "-fPIC", "-fvisibility=hidden",
-            "-ffp-contract=off", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-            "-I", source.parent, "-isystem", TOP / "ext/packages/nodejs",
-            TOP / "ext/packages/npm/filter.c", source, "-lm", "-o",
-            self.folder / "node_modules/sqlite-bloom-linux-x64/filter.node")
-        libraries = [run("gcc", f"-print-file-name=lib{name}.so").strip()
-                     for name in ("asan", "ubsan")]
-        environment = {"LD_PRELOAD": " ".join(libraries),
-                       "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
-        shutil.copy(program, self.folder)
+        environment = sanitized_module(
+            self.folder / "node_modules/sqlite-bloom-linux-x64/filter.node",
+            TOP / "ext/packages/nodejs", TOP / "ext/packages/npm/filter.c")
+        shutil.copy(TOP / "tests/packages/npm_filter.cjs", self.folder)
         for words in (["cases"], ["random", 7, 100000]):
             run("node", "npm_filter.cjs", "sqlite-bloom", *words, cwd=self.folder, env=environment)
 

@@ -9,9 +9,9 @@ import subprocess
 import unittest
 import zipfile
 
-from common import (BUILD, DRIVERS, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_WORDS, RELEASE,
-                    TOP, Python, Scratch, comments, examples, needs, platforms,
-                    quick_compilers, run)
+from common import (BUILD, DRIVERS, FILTER, FILTER_MD5, FINGERPRINT_WORDS, PYTHON_PROGRAM, RELEASE,
+                    TOP, Python, Scratch, comments, examples, needs, platforms, quick_compilers,
+                    run, sanitized_module)
 
 PYTHON = BUILD / "python"
 TYPED = """
@@ -81,19 +81,13 @@ class Programs(unittest.TestCase):
         folder = self.environment.folder / "sanitized"
         (package,) = self.environment.folder.glob("lib/*/site-packages/sqlite_bloom")
         shutil.copytree(package, folder / "sqlite_bloom")
-        run("gcc", "-std=c11", "-O1", "-g", "-w", "-fsanitize=address,undefined", "-shared",
-            "-fPIC", "-fvisibility=hidden", "-I", BUILD / "amalgamation",
-            "-I", TOP / "ext/packages/cpython", *(TOP / "ext/packages/python").glob("*.c"),
-            BUILD / "amalgamation/sqlite-bloom-filter.c", "-lm",
-            "-o", folder / "sqlite_bloom/_filter.abi3.so")
-        libraries = [run("gcc", f"-print-file-name=lib{name}.so").strip()
-                     for name in ("asan", "ubsan")]
+        environment = sanitized_module(
+            folder / "sqlite_bloom/_filter.abi3.so", TOP / "ext/packages/cpython",
+            *(TOP / "ext/packages/python").glob("*.c"))
         self.python(
             TOP / "tests/packages/filter_programs.py", "AsInSql", "AsASet", "Lists", "Bytes",
-            "Columns", "Random", env={
-                "PYTHONPATH": str(folder), "PYTHONMALLOC": "malloc", "EXAMPLES": "30",
-                "LD_PRELOAD": " ".join(libraries), "UBSAN_OPTIONS": "halt_on_error=1",
-                "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"})
+            "Columns", "Random", env={**environment, "PYTHONPATH": str(folder),
+                                      "PYTHONMALLOC": "malloc", "EXAMPLES": "30"})
 
     def test_scrapy(self):
         self.python(TOP / "tests/packages/scrapy_programs.py")
@@ -173,13 +167,7 @@ class SourceDistribution(Scratch):
         environment = Python("--no-binary", "sqlite-bloom",
                              PATH=f"{self.folder}:{os.environ['PATH']}")
         self.addCleanup(environment.remove)
-        printed = environment.run("-c", f"""
-import sqlite3, sqlite_bloom
-connection = sqlite3.connect(":memory:")
-sqlite_bloom.load(connection)
-print(*connection.execute({FINGERPRINT!r}).fetchone())
-""")
-        self.assertEqual(printed.strip(), FINGERPRINT_WORDS)
+        self.assertEqual(environment.run("-c", PYTHON_PROGRAM).strip(), FINGERPRINT_WORDS)
 
 
 class Files(Scratch):

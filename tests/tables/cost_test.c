@@ -5,9 +5,7 @@
  *
  *     CASE='*INSERT*' cost_test     the operations of this name, and what each cost
  */
-#include "../library/library_test.h"
-
-#include "../runner/load.h"
+#include "../faults/connection.h"
 
 #include <unistd.h>
 
@@ -145,45 +143,19 @@ static void count_pages(sqlite3 *database) {
     counted[PAGES] = (uint64_t)hits + (uint64_t)misses;
 }
 
-static void run(sqlite3 *database, const char *format, unsigned number) {
-    char *message = NULL;
-    char *sql = sqlite3_mprintf(format, number);
-    if (sqlite3_exec(database, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    sqlite3_free(sql);
-}
-
-static void remove_file(const char *path) {
-    char name[200];
-    static const char *const ENDS[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < COUNT_OF(ENDS); i++) {
-        snprintf(name, sizeof name, "%s%s", path, ENDS[i]);
-        unlink(name);
-    }
-}
-
-static sqlite3 *open_database(const char *path) {
-    sqlite3 *database;
-    remove_file(path);
-    if (sqlite3_open(path, &database) != SQLITE_OK || load_bloom(database, NULL) != SQLITE_OK)
-        fail_msg("no database");
-    sqlite3_db_config(database, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
-    run(database,
-        "PRAGMA page_size = %u; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;"
-        "PRAGMA cache_size = -100000",
-        4096);
-    sqlite3_wal_hook(database, count_frames, NULL);
-    return database;
+static void run_sized(sqlite3 *database, const char *format, unsigned size) {
+    char error[300];
+    require(try(database, error, format, size) == SQLITE_OK, "%s: %s", format, error);
 }
 
 /* Each of the others was asked. */
 static void make_others(sqlite3 *database, unsigned others) {
-    run(database, "BEGIN", 0);
+    run(database, "BEGIN");
     for (unsigned i = 0; i < others; i++)
-        run(database, "CREATE VIRTUAL TABLE other%u USING bloom", i);
-    run(database, "COMMIT", 0);
+        run_sized(database, "CREATE VIRTUAL TABLE other%u USING bloom", i);
+    run(database, "COMMIT");
     for (unsigned i = 0; i < others; i++)
-        run(database, "SELECT 1 FROM other%u(1)", i);
+        run_sized(database, "SELECT 1 FROM other%u(1)", i);
 }
 
 static void measure(const struct operation *operation, unsigned units, unsigned others,
@@ -193,12 +165,16 @@ static void measure(const struct operation *operation, unsigned units, unsigned 
     sqlite3_stmt *statement;
     close(mkstemp(path));
     sqlite3 *database = open_database(path);
-    run(database,
-        "CREATE TABLE numbers(x INTEGER PRIMARY KEY); WITH RECURSIVE n(x) AS (VALUES (1) "
-        "UNION ALL SELECT x + 1 FROM n WHERE x < %u) INSERT INTO numbers SELECT x FROM n",
-        units * UNIT);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
+    sqlite3_wal_hook(database, count_frames, NULL);
+    run(database, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;"
+                  "PRAGMA cache_size = -100000");
+    run_sized(database,
+              "CREATE TABLE numbers(x INTEGER PRIMARY KEY); WITH RECURSIVE n(x) AS (VALUES (1) "
+              "UNION ALL SELECT x + 1 FROM n WHERE x < %u) INSERT INTO numbers SELECT x FROM n",
+              units * UNIT);
     make_others(database, others);
-    run(database, operation->setup, units * UNIT);
+    run_sized(database, operation->setup, units * UNIT);
     if (sqlite3_prepare_v2(database, operation->statement, -1, &statement, NULL) != SQLITE_OK)
         fail_msg("%s: %s", operation->statement, sqlite3_errmsg(database));
     sqlite3_progress_handler(database, 1, count_opcode, NULL);
@@ -224,8 +200,8 @@ static void measure(const struct operation *operation, unsigned units, unsigned 
     if (prints)
         printf("\n");
     sqlite3_finalize(statement);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
-    remove_file(path);
+    close_database(database);
+    unlink(path);
 }
 
 /* Blocks may differ by 1 %, because bloom_agg has a random seed, and by 8 for each statement that

@@ -274,10 +274,9 @@ void open_mine(void) {
 
 /* In two journal modes one connection deletes the other's journal. */
 bool open_other(void) {
-    const bool is_ready = open_again(&run.other);
-    if (!is_ready)
+    if (!open_again(&run.other) && is_in_file())
         close_connection(&run.other);
-    return is_ready;
+    return run.other.database != NULL;
 }
 
 /* Ends everything that is prepared. */
