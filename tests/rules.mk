@@ -204,11 +204,11 @@ LONG_SUITES = $(LONGER_SUITES) \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         SORTS="plain aged" KINDS="journal wal attached" $(WORLD)' \
-    'random world, more=SEED=10000 ROUNDS=20000 $(WORLD) random' \
+    'random world, more=SEED=10000 ROUNDS=12000 $(WORLD) random' \
     'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
         $(SANITIZED)/tests/world random' \
     'costs=$(BUILD)/counted/tests/cost_test' \
-    'URLs and their parsers, more=COUNT=30000 $(PYTHON) tests/documentation/urls_test.py' \
+    'URLs and their parsers, more=COUNT=15000 $(PYTHON) tests/documentation/urls_test.py' \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'visits of real browsers=$(PYTHON) tests/documentation/visits_test.py Browsers' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
@@ -227,6 +227,7 @@ EXHAUSTIVE_SUITES = \
         $(PYTHON) tests/hosts/releases_test.py Oldest' \
     'costs on the newest SQLite=[$(BUILD)/counted/$(LIBRARY)] PROGRAMS=cost_test \
         $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'random world, most=SEED=100000 ROUNDS=100000 $(WORLD) random' \
     'sizing table=$(PYTHON) ext/filter/layouts/blocked_sizes.py | \
         cmp - ext/filter/layouts/blocked_sizes.h && echo 1 passed, 0 failed' \
     'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \

@@ -59,60 +59,35 @@ $(AMALGAMATION): ext/sqlite-bloom.c ext/sqlite-bloom-filter.c $(SOURCES) $(HEADE
 	$(PYTHON) ext/packages/amalgamation/amalgamate.py $(@D)
 	@touch $@
 
+# The packages are built by the build.py of their folders, with the tools of PyPI where they need
+# them.
+$(PACKAGES)/%/built:
+	$(if $(filter $(PACKAGE_TOOLS_READY),$^),$(PACKAGE_PYTHON),$(PYTHON)) ext/packages/$*/build.py
+	@touch $@
 $(PACKAGES)/binaries/built: $(AMALGAMATION) $(PACKAGE_TOOLS_READY) ext/packages/binaries/build.py
-	$(PACKAGE_PYTHON) ext/packages/binaries/build.py
-	@touch $@
-
-$(PACKAGES)/python/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/cpython/*) \
-    $(wildcard $(addprefix ext/packages/python/,*.* */*.* */*/*.*))
-	$(PACKAGE_PYTHON) ext/packages/python/build.py
-	@touch $@
-
-$(PACKAGES)/npm/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/npm/* \
-    ext/packages/nodejs/*)
-	$(PACKAGE_PYTHON) ext/packages/npm/build.py
-	@touch $@
-
-$(PACKAGES)/rust/built: $(AMALGAMATION) \
-    $(wildcard ext/packages/rust/*.* ext/packages/rust/*/*)
-	$(PYTHON) ext/packages/rust/build.py
-	@touch $@
-
+$(PACKAGES)/python/built: $(PACKAGES)/binaries/built $(PACKAGE_TOOLS_READY) $(wildcard \
+    ext/packages/cpython/* $(addprefix ext/packages/python/,*.* */*.* */*/*.*))
+$(PACKAGES)/npm/built: $(PACKAGES)/binaries/built $(PACKAGE_TOOLS_READY) \
+    $(wildcard ext/packages/npm/* ext/packages/nodejs/*)
+$(PACKAGES)/rust/built: $(AMALGAMATION) $(wildcard ext/packages/rust/*.* ext/packages/rust/*/*)
 $(PACKAGES)/java/built: $(PACKAGES)/binaries/built \
     $(wildcard ext/packages/java/*.* ext/packages/java/src/main/java/*/*)
-	$(PYTHON) ext/packages/java/build.py
-	@touch $@
-
 $(PACKAGES)/ruby/built: $(PACKAGES)/binaries/built $(wildcard $(addprefix ext/packages/ruby/,* */*))
-	$(PYTHON) ext/packages/ruby/build.py
-	@touch $@
-
 $(PACKAGES)/recipes/built: $(AMALGAMATION) $(PACKAGE_TOOLS_READY) $(wildcard ext/packages/recipes/*)
-	$(PACKAGE_PYTHON) ext/packages/recipes/build.py
-	@touch $@
-
 # Of the sources, as any file of the project may be in it.
 $(PACKAGES)/debian/built: $(SOURCES) $(HEADERS) $(RELEASE_FILES) Makefile README.md CHANGELOG.md \
     sql/REFERENCE.md $(wildcard ext/*.md ext/packages/debian/* ext/packages/debian/*/* \
     tests/sql/* tests/runner/*)
-	$(PYTHON) ext/packages/debian/build.py
-	@touch $@
-
 # The recipes and the list are part of the page.
 $(PACKAGES)/web/built: $(AMALGAMATION) \
     $(wildcard ext/packages/web/* ext/packages/web/*/* sql/*.sql sql/data/*) sql/README.md \
     ext/packages/sql_recipes.py
-	$(PYTHON) ext/packages/web/build.py
-	@touch $@
-
 # The site has that page if it can be built here.
 SITE_SOURCES = $(shell find . -path './[b.]*' -prune -o \( -name '*.md' -o -name '*.svg' -o \
     -path './sql/*.*' \) -print)
 $(PACKAGES)/site/built: $(PACKAGE_TOOLS_READY) $(RELEASE_FILES) ext/packages/sql_recipes.py \
     $(wildcard ext/packages/site/*) $(SITE_SOURCES) \
     $(if $(shell command -v emcc && command -v npm),$(PACKAGES)/web/built)
-	$(PACKAGE_PYTHON) ext/packages/site/build.py
-	@touch $@
 
 # One target for each package. packages.py knows what each needs, and says what is missing.
 amalgamation: need-amalgamation $(AMALGAMATION)
@@ -152,8 +127,6 @@ hosts: $(LIBRARY)
 ci: $(LIBRARY)
 	+@$(WAITING_RUN) 'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' \
 	    $(LONG_SUITES) $(PACKAGE_SUITES) $(HOST_SUITE) $(CLUSTER_SUITES) \
-	    'clang builds without a warning=$(MAKE) -s CC=clang CFLAGS="-O2 -g -Werror" VARIANT=clang \
-	        VARIANT_FLAGS=-fPIC objects && echo 1 passed, 0 failed' \
 	    'formatted sources=git ls-files "*.c" "*.h" | xargs clang-format --dry-run -Werror && \
 	        echo 1 passed, 0 failed' \
 	    'workflows=if command -v actionlint; then actionlint && echo 1 passed, 0 failed; \

@@ -97,7 +97,6 @@ enum {
     F(char *, PyBytes_AsString, (PyObject *o)) \
     F(int, PyBytes_AsStringAndSize, (PyObject *o, char **v, Py_ssize_t *n)) \
     F(PyObject *, PyBytes_FromStringAndSize, (const char *v, Py_ssize_t n)) \
-    F(Py_ssize_t, PyBytes_Size, (PyObject *o)) \
     F(void *, PyCapsule_GetPointer, (PyObject *o, const char *name)) \
     F(int, PyErr_CheckSignals, (void)) F(void, PyErr_Clear, (void)) \
     F(int, PyErr_ExceptionMatches, (PyObject *e)) \
@@ -131,8 +130,7 @@ enum {
     F(void, Py_DecRef, (PyObject *o)) F(void, Py_IncRef, (PyObject *o)) \
     O(PyTypeObject, PyBytes_Type) O(PyTypeObject, PyFloat_Type) O(PyTypeObject, PyList_Type) \
     O(PyTypeObject, PyLong_Type) O(PyTypeObject, PyUnicode_Type) \
-    O(PyObject *, PyExc_BufferError) \
-    O(PyObject *, PyExc_MemoryError) O(PyObject *, PyExc_NotImplementedError) \
+    O(PyObject *, PyExc_BufferError) O(PyObject *, PyExc_NotImplementedError) \
     O(PyObject *, PyExc_RuntimeError) O(PyObject *, PyExc_TypeError) \
     O(PyObject *, PyExc_UnicodeEncodeError) O(PyObject *, PyExc_ValueError) \
     O(PyObject, _Py_NoneStruct) O(PyObject, _Py_NotImplementedStruct)

@@ -238,13 +238,6 @@ function drawRate({ n, p }, blocks, probes) {
     "Dotted: the same bits without blocks.";
 }
 
+const COMPACT = { notation: "compact", compactDisplay: "long", maximumSignificantDigits: 3 };
 const shownCount = (count) =>
-  count < 10000
-    ? grouped(count)
-    : shownBytes(count)
-        .replace(/(\.\d*?)0+ /, "$1 ")
-        .replace(". ", " ")
-        .replace("KB", "thousand")
-        .replace("MB", "million")
-        .replace("GB", "billion")
-        .replace("TB", "trillion");
+  count < 10000 ? grouped(count) : count.toLocaleString("en", COMPACT);
