@@ -168,8 +168,8 @@ class Published(WithEngines):
 
 
 class Harmless(WithEngines):
-    """The README's query, with these lists and with pages that are harmless. It must flag those that
-    an engine stops, and as many more as p allows, but no others."""
+    """The README's query, with these lists and with pages that are harmless. It must flag those
+    that an engine stops, and as many more as p allows, but no others."""
 
     LISTED = {"ero-advertising.com/": "||ero-advertising.com^", "myway.com/": "||myway.com^$all"}
 
