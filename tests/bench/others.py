@@ -19,7 +19,6 @@ import statistics
 import sys
 import time
 
-import adblock
 import duckdb
 import lmdb
 import rbloom
@@ -73,11 +72,6 @@ def main(build, *packages):
     print_versions(packages)
     fresh = (str(build / str(number)) for number in itertools.count())
 
-    def adblock_of(text):
-        rules = adblock.FilterSet()
-        rules.add_filter_list(text, "hosts")
-        return adblock.Engine(rules)
-
     def database(script=""):
         made = sqlite3.connect(next(fresh), isolation_level=None)
         sqlite_bloom.load(made)
@@ -106,7 +100,6 @@ def main(build, *packages):
     section("A block list of a million hosts", KEYS, {
         **{f"`bloom_agg` of `bloom_list`, {name}": functools.partial(value, database(), LIST, text)
            for name, text in texts.items()},
-        "adblock, hosts": lambda: adblock_of(texts["hosts"]),
         "SQLite, `executemany` of split lines, WITHOUT ROWID": lambda: rows_of(
             ORDINARY, [line.split()[1] for line in texts["hosts"].splitlines()]),
         "DuckDB, `read_csv` into a table": lambda: duck(
@@ -139,7 +132,7 @@ def main(build, *packages):
     sqlite_bloom.add_all(seen, "t", urls)
     seen.execute("BEGIN")
     stored.execute("BEGIN")
-    filter_, engine = value(stored, "SELECT f FROM filters"), adblock_of(texts["hosts"])
+    filter_ = value(stored, "SELECT f FROM filters")
     ducks.execute("ALTER TABLE t ADD PRIMARY KEY (key)")
 
     def each(check):
@@ -151,9 +144,7 @@ def main(build, *packages):
             lambda url: value(stored, "SELECT bloom_check(?, ?)", filter_, url)),
         "SQLite, WITHOUT ROWID": each(lambda url: value(stored, ONE, url)),
         "DuckDB, primary key": each(lambda url: value(ducks, ONE, url)),
-        "LMDB": each(lambda url: transaction.get(url.encode()) is not None),
-        "adblock": each(lambda url: engine.check_network_urls(
-            url, "https://page.example/", "script").matched)}, found=ASKED // 2)
+        "LMDB": each(lambda url: transaction.get(url.encode()) is not None)}, found=ASKED // 2)
 
     stored.executescript("CREATE TABLE urls AS SELECT key FROM t ORDER BY random(); DROP TABLE t")
 

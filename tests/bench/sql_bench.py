@@ -113,9 +113,6 @@ class Bench:
         self.filter_bytes = len(filter_)
         filtered = f"bloom_check({pinned('same')}, url)"
         size = f"{KEYS:,} URLs"
-        kilobytes = len(filter_) // 1024
-        self.section(f"Merging two filters of {kilobytes:,} KB, a row each", kilobytes, [
-            (call, f"SELECT length({call})", (filter_,)) for call in ("?1", "bloom_union(?1, ?1)")])
         self.section("A scan with nothing to check", VISITS, [("url = 'x'", f"{count}url = 'x'")])
         self.section(f"A scan against {size}, copied for every row", FEW_VISITS, [
             ("bloom_check, (SELECT f ...)",
