@@ -10,6 +10,7 @@ import io
 import os
 import pathlib
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -31,6 +32,19 @@ DATE = datetime.datetime(2026, 11, 22, tzinfo=datetime.timezone.utc)
 # The oldest date that a zip can hold: equal contents give equal bytes.
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 EPOCH = 315532800  # the same in seconds
+
+
+def empty(*folders):
+    """Makes folders, or makes them empty."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+
+
+def show(paths):
+    """Prints what was made."""
+    for path in sorted(paths):
+        print(f"  {path.name} {path.stat().st_size:,} bytes")
 
 
 def write_zip(path, files):
