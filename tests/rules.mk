@@ -212,7 +212,6 @@ LONG_SUITES = $(LONGER_SUITES) \
     'slow recipes=$(PYTHON) tests/documentation/recipes_test.py SlowRecipes' \
     'visits of real browsers=$(PYTHON) tests/documentation/visits_test.py Browsers' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
-    'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'options of SQLite=$(PYTHON) tests/hosts/platforms_test.py Options'
 
 # What goes through every case: make check runs it, CI does not.

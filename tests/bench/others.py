@@ -15,17 +15,14 @@ import itertools
 import pathlib
 import shutil
 import sqlite3
-import statistics
 import sys
-import time
 
-import adblock
 import duckdb
 import lmdb
 import rbloom
 import sqlite_bloom
 
-from report import print_table
+from report import section
 
 KEYS, VISITS, ASKED = 1_000_000, 2_000_000, 20_000
 ORDINARY = "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
@@ -38,23 +35,6 @@ FORMS = {"hosts": "0.0.0.0 {}\n", "names": "{}\n", "Adblock": "||{}^\n"}
 def url_of(number):
     digest = hashlib.sha1(str(number).encode()).hexdigest()
     return f"https://www.{digest[:13]}.example.org/articles/{digest[13:26 + number % 21]}"
-
-
-def section(heading, keys, ways, turns=5, found=None, unit="key"):
-    """ways: functions by their names. found: what each returns, filters up to a tenth more."""
-    times = []
-    for _ in range(turns):
-        times.append([])
-        for name, way in ways.items():
-            start = time.process_time()
-            result = way()
-            times[-1].append((time.process_time() - start) * 1e9 / keys)
-            assert found is None or found <= result <= 1.1 * found, (name, result)
-    print(f"\n## {heading}")
-    print_table(["way", f"ns a {unit}", "ratio"], (
-        (name, f"{statistics.median(turn[i] for turn in times):,.0f}",
-         f"{statistics.median(turn[i] / turn[0] for turn in times):.2f}")
-        for i, name in enumerate(ways)))
 
 
 def value(database, query, *bindings):
@@ -72,11 +52,6 @@ def main(build, *packages):
     build.mkdir()
     print_versions(packages)
     fresh = (str(build / str(number)) for number in itertools.count())
-
-    def adblock_of(text):
-        rules = adblock.FilterSet()
-        rules.add_filter_list(text, "hosts")
-        return adblock.Engine(rules)
 
     def database(script=""):
         made = sqlite3.connect(next(fresh), isolation_level=None)
@@ -106,7 +81,6 @@ def main(build, *packages):
     section("A block list of a million hosts", KEYS, {
         **{f"`bloom_agg` of `bloom_list`, {name}": functools.partial(value, database(), LIST, text)
            for name, text in texts.items()},
-        "adblock, hosts": lambda: adblock_of(texts["hosts"]),
         "SQLite, `executemany` of split lines, WITHOUT ROWID": lambda: rows_of(
             ORDINARY, [line.split()[1] for line in texts["hosts"].splitlines()]),
         "DuckDB, `read_csv` into a table": lambda: duck(
@@ -139,7 +113,7 @@ def main(build, *packages):
     sqlite_bloom.add_all(seen, "t", urls)
     seen.execute("BEGIN")
     stored.execute("BEGIN")
-    filter_, engine = value(stored, "SELECT f FROM filters"), adblock_of(texts["hosts"])
+    filter_ = value(stored, "SELECT f FROM filters")
     ducks.execute("ALTER TABLE t ADD PRIMARY KEY (key)")
 
     def each(check):
@@ -151,9 +125,7 @@ def main(build, *packages):
             lambda url: value(stored, "SELECT bloom_check(?, ?)", filter_, url)),
         "SQLite, WITHOUT ROWID": each(lambda url: value(stored, ONE, url)),
         "DuckDB, primary key": each(lambda url: value(ducks, ONE, url)),
-        "LMDB": each(lambda url: transaction.get(url.encode()) is not None),
-        "adblock": each(lambda url: engine.check_network_urls(
-            url, "https://page.example/", "script").matched)}, found=ASKED // 2)
+        "LMDB": each(lambda url: transaction.get(url.encode()) is not None)}, found=ASKED // 2)
 
     stored.executescript("CREATE TABLE urls AS SELECT key FROM t ORDER BY random(); DROP TABLE t")
 

@@ -18,13 +18,13 @@ import sys
 
 import abloom
 import fastbloom_rs
-import lmdb
 import numpy
 import polars
 import rbloom
 import sqlite_bloom
 
-from others import FILTER, KEYS, ORDINARY, VISITS, print_versions, section, url_of
+from others import FILTER, KEYS, ORDINARY, VISITS, print_versions, url_of
+from report import section
 
 TURNS = 9
 
@@ -64,12 +64,6 @@ def main(build, *packages):
         database.executescript(f"DROP TABLE IF EXISTS t; {ORDINARY}")
         database.executemany("INSERT INTO t VALUES(?)", zip(urls))
         database.commit()
-
-    def put_all():
-        shutil.rmtree(build / "lmdb", ignore_errors=True)
-        made = lmdb.open(str(build / "lmdb"), map_size=2**32, sync=False)
-        with made.begin(write=True) as transaction, transaction.cursor() as cursor:
-            cursor.putmulti((key.encode(), b"") for key in urls)
 
     urls = [url_of(i) for i in range(KEYS)]
     asked = [url_of(i if i % 2 == 0 else VISITS + i) for i in range(KEYS)]
@@ -114,8 +108,7 @@ def main(build, *packages):
            for name in ("`Filter`", "rbloom")}}, TURNS, unit="KB")
     section("A list of URLs into a database", KEYS, {
         "`add_all`, filter table": add_all,
-        "SQLite, `executemany`, WITHOUT ROWID": insert_all,
-        "LMDB, `putmulti`": put_all})
+        "SQLite, `executemany`, WITHOUT ROWID": insert_all})
 
 
 if __name__ == "__main__":

@@ -115,14 +115,14 @@ for part; do
             $ALONE "$PYTHON" $BENCH/floor.py $BUILD/floor 1e5 1e6 1e7 1e8
         ;;
     others)
-        peers="rbloom adblock duckdb lmdb"
+        peers="rbloom duckdb lmdb"
         install $peers
         page others.md 'Filters beside what people use without them' others.py \
             $IN_VENV $BENCH/others.py $BUILD $peers
         ;;
     python)
-        peers="rbloom abloom fastbloom-rs lmdb numpy polars"
-        install $peers adblock duckdb
+        peers="rbloom abloom fastbloom-rs numpy polars"
+        install $peers duckdb lmdb
         page python.md 'Filters of Python programs' python_bench.py \
             $IN_VENV $BENCH/python_bench.py $BUILD $peers
         ;;

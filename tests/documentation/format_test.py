@@ -17,7 +17,7 @@ import unittest
 from fractions import Fraction
 
 import pages
-from pages import Filter, Layer, Refused, Table, empty, murmur3, words_of
+from pages import Filter, Layer, Refused, Table, empty, murmur3, resealed, words_of
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 VECTORS = [line for line in (TOP / "tests/documentation/golden/vectors.txt").read_text("ascii")
@@ -73,15 +73,6 @@ def judged(data):
     except Refused as refused:
         return refused.rule
     return None
-
-
-def resealed(data, at=0, value=b""):
-    """The same with other bytes at a place, and the checksum right."""
-    data = bytearray(data)
-    data[at:at + len(value)] = value
-    lines = 64 * (1 + min(data[7], 1))
-    data[56:64] = struct.pack("<Q", murmur3(bytes(data[:56] + data[64:lines]))[0])
-    return bytes(data)
 
 
 def connection():

@@ -339,6 +339,15 @@ def header(layout, hashing, k, m, n=0, p=0.0, extra=b"", rule=0, salt=b""):
     return data + struct.pack("<Q", murmur3(data + line)[0]) + line
 
 
+def resealed(data, at=0, value=b""):
+    """A filter with other bytes at a place of its header, and the checksum right."""
+    data = bytearray(data)
+    data[at:at + len(value)] = value
+    lines = 64 * (1 + min(data[7], 1))
+    data[56:64] = struct.pack("<Q", murmur3(bytes(data[:56] + data[64:lines]))[0])
+    return bytes(data)
+
+
 class Filter:
     """A filter as bytes; raises Refused for what a reader must refuse."""
 

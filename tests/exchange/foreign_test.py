@@ -163,7 +163,16 @@ class Golden(WithExtension):
                 self.assertEqual(answers, self.answers(
                     imported, [key_of(coded) for coded, _ in golden["not_inserted"]]))
                 found += answers.count("1")
-                self.same_bits(layout, imported, present)
+                # The same keys, added here and by pages.py.
+                its_layout, m, k = json.loads(self.value(
+                    "SELECT json_extract(bloom_info(?1), '$.layout', '$.bits', '$.hashes')",
+                    imported))
+                seed = int.from_bytes(imported[40:44], "little")  # of spark2
+                self.assertEqual(its_layout, layout)
+                self.assertEqual(imported[64:], empty(layout, m, k, seed).add(*present).payload)
+                self.assertEqual(imported, self.value(
+                    f"SELECT bloom_agg(key, ?1) FROM {self.keys(present)}",
+                    imported[:64] + bytes(len(imported) - 64)))
                 self.same_bytes(name, layout, imported, data)
                 for form in golden.get("forms", {}).values():
                     self.assertEqual(self.value(IMPORT, bytes.fromhex(form), layout), imported)
@@ -178,17 +187,6 @@ class Golden(WithExtension):
                     self.assertTrue(math.isclose(self.value("SELECT bloom_fpr_now(?1)", imported),
                                                  golden["fpp"], rel_tol=1e-13))
         self.assertGreater(found, 250)
-
-    def same_bits(self, layout, imported, present):
-        """The same keys, added here and by pages.py, to what is imported and to an empty one."""
-        name, m, k = json.loads(self.value(
-            "SELECT json_extract(bloom_info(?1), '$.layout', '$.bits', '$.hashes')", imported))
-        seed = int.from_bytes(imported[40:44], "little")  # of spark2
-        self.assertEqual(name, layout)
-        self.assertEqual(imported[64:], empty(layout, m, k, seed).add(*present).payload)
-        for before in imported, imported[:64] + bytes(len(imported) - 64):
-            self.assertEqual(self.value(f"SELECT bloom_agg(key, ?1) FROM {self.keys(present)}",
-                                        before), imported)
 
     def same_bytes(self, name, layout, imported, data):
         """An export returns what was imported: all but the counters, which are estimated, and data
@@ -603,20 +601,13 @@ class Refusals(WithExtension):
         self.database.limit(apsw.SQLITE_LIMIT_LENGTH, 1864)
         self.assertEqual(len(self.value(IMPORT, data, "guava")), 1864)
 
-    def with_header(self, layout, at, value):
-        """A filter with other bytes in its header, and a right checksum."""
-        data = bytearray(empty(layout).data())
-        data[at:at + len(value)] = value
-        data[56:64] = struct.pack("<Q", pages.murmur3(bytes(data[:56]))[0])
-        return bytes(data)
-
     def test_headers_that_cannot_go_back(self):
         for at in (24, 32):
             self.refused("bloom_export: argument 1 was made for n = 0 keys, and DCSO's bloom has "
                          "no such filter. Build it for 1", EXPORT,
-                         self.with_header("dcso", at, bytes(8)), "dcso")
+                         pages.resealed(empty("dcso").data(), at, bytes(8)), "dcso")
         for at, value in ((8, b"\7"), (48, b"\x99\x99"), (32, struct.pack("<d", 0))):
-            filter_value = self.with_header("redisbloom", at, value)
+            filter_value = pages.resealed(empty("redisbloom").data(), at, value)
             self.assertEqual(self.value(CHECK, filter_value, "a"), 0)
             self.refused("bloom_export: argument 1 says p or bits per key that no filter of "
                          f"RedisBloom has for its {7 if at == 8 else 5} hashes. Build it with "

@@ -14,7 +14,8 @@ import sys
 import apsw
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path += [str(TESTS / "runner"), str(TESTS / "documentation")]
+sys.path += [str(TESTS / name) for name in ("runner", "documentation", "exchange")]
+import foreign_test  # noqa: E402
 import pages  # noqa: E402
 from extended import connect  # noqa: E402
 
@@ -24,8 +25,6 @@ COLUMNS = {"mixed": (1, "key", 2.5, b"key"), "text": ("key",), "number": (3,)}
 LAYOUTS = {name: next(column for column, keys in COLUMNS.items()
                       if all(pages.HASHINGS[hashing][0](key) is not None for key in keys))
            for name, (_, hashing) in pages.BY_NAME.items() if name not in pages.IMPORTED}
-# What layouts are exported as, if not by their name; the answer for ours is an error.
-FORMATS = {"classic": "guava", "spark1": "spark", "spark2": "spark"}
 KEYS = """WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < {})
     SELECT 3 * i AS number, 'key-' || i AS text, CASE i % 4 WHEN 0 THEN i WHEN 1 THEN 'key-' || i
            WHEN 2 THEN i + 0.5 ELSE CAST('key-' || i AS BLOB) END AS mixed FROM c"""
@@ -53,10 +52,9 @@ def questions():
                 yield (f"WITH filter(f) AS MATERIALIZED (SELECT bloom_agg({key}, {n}, {p},"
                        f" '{layout}') FROM k) SELECT f, (SELECT sum(bloom_check(f, {key})) FROM k),"
                        f" (SELECT sum(bloom_check(f, {absent})) FROM k) FROM filter")
-            if layout not in ("fuse", "bitmap"):
-                written = (f"bloom_export(bloom_agg({key}, {count}, 0.015625, '{layout}'),"
-                           f" '{FORMATS.get(layout, layout)}')")
-                yield f"SELECT {written} FROM k"
+            if layout in foreign_test.LAYOUTS:
+                yield (f"SELECT bloom_export(bloom_agg({key}, {count}, 0.015625, '{layout}'),"
+                       f" '{foreign_test.LAYOUTS[layout].format}') FROM k")
         yield f"SELECT bloom_convert(bloom_agg(mixed, {count}, 0.01, 'counting'), 'blocked') FROM k"
         yield ("SELECT group_concat(key) FROM bloom_keys((SELECT bloom_agg(number, NULL, NULL,"
                f" 'bitmap') FROM k)) WHERE key > {count}")

@@ -1,5 +1,6 @@
 /* Layout fuse: a filter is found for every set, whoever chose its keys, in little memory. Its bytes
- * are in sql/golden.test, its headers in format_test.py. */
+ * are in sql/golden.test, its headers in format_test.py; memory that fails: interface_test.c; and
+ * questions that stop it: passes_test.c. */
 #include "chosen_keys.h"
 #include "library_test.h"
 
@@ -9,15 +10,6 @@
 
 static struct test_memory memory;
 static const struct bloom_memory MEMORY = {test_allocate, test_release, NULL, &memory};
-
-/* While a filter is built: the allocation that fails and the question that is answered with a stop,
- * by their numbers; 0: none. */
-static uint64_t fails_at;
-static unsigned questions, stops_at;
-
-static bool is_stopped(void *asked) {
-    return ++*(unsigned *)asked == stops_at;
-}
 
 /* A filter of a set; without a payload where there is none. */
 struct made {
@@ -34,12 +26,7 @@ static enum bloom_built make(struct made *made, const uint64_t *words, size_t co
     made->shape = sized_shape(&bloom_layout_fuse, count, rate);
     made->payload = empty_payload(&made->shape);
     const uint64_t before = memory.bytes_most = memory.bytes;
-    memory.fails_from = memory.fails_to = fails_at > 0 ? memory.allocations + fails_at : 0;
-    questions = 0;
-    set.interrupted = is_stopped;
-    set.argument = &questions;
     const enum bloom_built built = bloom_key_set_build(&set, &made->shape, made->payload);
-    memory.fails_to = 0;
     made->bytes_most = memory.bytes_most - before;
     bloom_key_set_clear(&set);
     assert_same(memory.bytes, 0, "bytes that were not released");
@@ -166,28 +153,10 @@ static void little_memory(void) {
     free(words);
 }
 
-/* Each allocation fails in turn, and each question stops the work. */
-static void failures(void) {
-    const size_t keys = has_real_limits() ? 10000 : 1000;
-    uint64_t *words = random_words(keys, 4);
-    struct made made;
-    for (fails_at = 1; make(&made, words, keys, 0.01) != BLOOM_BUILT; fails_at++)
-        assert_null(made.payload);
-    free(made.payload);
-    assert_true(fails_at > 5);
-    fails_at = 0;
-    for (stops_at = 1; make(&made, words, keys, 0.01) != BLOOM_BUILT; stops_at++)
-        assert_int_equal(questions, stops_at);
-    free(made.payload);
-    stops_at = 0;
-    free(words);
-}
-
 RUN_GROUP("fuse",
           TEST("There is a filter of any number of keys, and it holds them", every_number_of_keys),
           TEST("Chosen keys are given up after 64 seeds, and found one for under a salt",
                chosen_keys),
           TEST("Sizes grow with the keys and stay small", sizes),
           TEST("A payload of any bytes may be asked and is never left", any_payload),
-          TEST("Building may fail at any allocation and stop at any question", failures),
           TEST("Building takes at most 24 bytes a key", little_memory))

@@ -88,11 +88,6 @@ static void checks(const filter_t *filter, struct sqlite_bloom_key key, int expe
 }
 
 static void the_release(void) {
-    char number[40];
-    snprintf(number, sizeof number, "%u.%u.%u", (unsigned)SQLITE_BLOOM_VERSION_NUMBER / 1000000,
-             (unsigned)SQLITE_BLOOM_VERSION_NUMBER / 1000 % 1000,
-             (unsigned)SQLITE_BLOOM_VERSION_NUMBER % 1000);
-    assert_string_equal(SQLITE_BLOOM_VERSION, number);
     assert_string_equal(sqlite_bloom_filter_version(), SQLITE_BLOOM_VERSION);
 }
 

@@ -1,15 +1,10 @@
 /* Every kernel of layouts blocked, counting and parquet that this processor can run answers and
  * adds as a program does that looks at one bit, or counter, after the other. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "library_test.h"
 
 #include "filter/layouts/kernels/kernel.h"
 #include "foreign/exchange.h"
 #include "shapes.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { PROBES_MOST = 21, BLOCKS_MOST = 40, KEYS_MOST = 2 * BLOOM_BLOCKS_AHEAD + 128, ROUNDS = 400 };
 
@@ -208,49 +203,9 @@ static void parquet(void) {
     with_each(bloom_parquet_kernels, "parquet", compare_parquet);
 }
 
-/* ---- The choice ---- */
-
-/* Each of the functions that choose, in a process of its own, in which nothing of the layout has
- * been called; whether it is right. */
-static bool first_call_is_right(unsigned function) {
-    const struct bloom_layout *layout = &bloom_layout_blocked;
-    const struct bloom_shape shape = shape_of_blocks(9, 1);
-    const uint64_t value = UINT64_C(0x0123456789abcdef);
-    uint8_t filled[BLOOM_BLOCK_BYTES] = {0}, added[BLOOM_BLOCK_BYTES] = {0}, found = 7;
-    naive_add(filled, value, shape.probes, shape.probes);
-    switch (function) {
-    case 0:
-        return layout->check(&shape, filled, &value);
-    case 1:
-        return layout->blocks->check(&shape, filled, &value);
-    case 2:
-        layout->check_many(&shape, filled, &value, 1, &found);
-        return found == 1;
-    default:
-        layout->add(&shape, added, &value, 1);
-        return memcmp(added, filled, sizeof added) == 0;
-    }
-}
-
-static void any_first_call(void) {
-    for (unsigned function = 0; function < 4; function++) {
-        int status = -1;
-        pid_t child = fork();
-        if (child == 0)
-            exit(!(first_call_is_right(function) && first_call_is_right(function)));
-        assert_true(child > 0);
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    }
-}
-
-RUN_GROUP(
-    "kernel",
-    /* First: it needs a process in which no kernel has been chosen. */
-    TEST("Whichever function of the layout is called first, it chooses a kernel that is right",
-         any_first_call),
-    TEST("Kernels run on the processors that have their instructions",
-         kernels_are_those_of_the_processor),
-    TEST("Every kernel adds and checks batches of every length, bit for bit", batches),
-    TEST("Every kernel of counting looks at exactly the right counters", counting),
-    TEST("Every kernel of parquet looks at exactly the right bits", parquet))
+RUN_GROUP("kernel",
+          TEST("Kernels run on the processors that have their instructions",
+               kernels_are_those_of_the_processor),
+          TEST("Every kernel adds and checks batches of every length, bit for bit", batches),
+          TEST("Every kernel of counting looks at exactly the right counters", counting),
+          TEST("Every kernel of parquet looks at exactly the right bits", parquet))

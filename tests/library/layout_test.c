@@ -1,7 +1,6 @@
-/* Layouts at any address, with any number of keys, in blocks apart, and what they tell of the keys
- * in them; counters stay within their bounds. Their bits: kernel_test.c and format_test.py. */
-#include "library_test.h"
-
+/* Layouts at any address, with any number of keys; counters stay within their bounds. Their bits
+ * are in kernel_test.c and format_test.py. Blocks one by one, as filter tables keep them, are in
+ * tests/world and format_test.py. */
 #include "filter/layout.h"
 #include "filter/layouts/kernels/kernel.h"
 #include "foreign/exchange.h"
@@ -114,58 +113,7 @@ static void union_adds_counters(void) {
         }
 }
 
-/* What a filter table does: the blocks of a filter are kept one by one, each in memory of its own,
- * and tell how many ones they have more or fewer. */
-static void blocks_of_one_apart(const struct bloom_layout *layout, uint32_t probes) {
-    enum { BLOCKS = 7, KEYS = 300, STEPS = 3000 };
-    const struct bloom_blocks *blocks = layout->blocks;
-    struct bloom_shape shape = shape_of(layout, probes, UINT64_C(8) * BLOCKS * blocks->bytes);
-    uint8_t *whole = empty_payload(&shape), *apart[BLOCKS];
-    uint64_t random = probes, keys[KEYS], ones = 0;
-    assert_same(bloom_block_count(&shape), BLOCKS, "blocks");
-    for (unsigned i = 0; i < BLOCKS; i++)
-        apart[i] = allocate_exactly(blocks->bytes);
-    for (unsigned i = 0; i < KEYS; i++)
-        keys[i] = random_word(&random);
-    for (unsigned step = 0; step < STEPS; step++) {
-        const uint64_t *key = &keys[random_below(&random, KEYS)];
-        uint64_t block = bloom_block_of(&shape, key);
-        assert_true(block < BLOCKS);
-        bool in = blocks->check(&shape, apart[block], key);
-        assert_int_equal(in, layout->check(&shape, whole, key));
-        if (random_below(&random, 3) == 0) {
-            layout->add(&shape, whole, key, 1);
-            ones += blocks->add(&shape, apart[block], key);
-            assert_true(blocks->check(&shape, apart[block], key));
-        } else if (layout->repeats && step % 2 == 0) {
-            bloom_counting_remove(&shape, whole, key);
-            if (in)
-                ones -= blocks->remove(&shape, apart[block], key);
-        }
-    }
-    struct bloom_tally tally = {0};
-    for (unsigned i = 0; i < BLOCKS; i++) {
-        assert_memory_equal(apart[i], whole + i * blocks->bytes, blocks->bytes);
-        blocks->tally(&tally, apart[i], 1);
-        free(apart[i]);
-    }
-    struct bloom_estimate of_parts = bloom_estimate_tally(&shape, &tally);
-    struct bloom_estimate of_whole = layout->estimate(&shape, whole);
-    assert_same(ones, of_whole.ones, "ones");
-    assert_same(of_parts.ones, of_whole.ones, "ones of parts");
-    assert_true(of_parts.count == of_whole.count && of_parts.rate == of_whole.rate);
-    free(whole);
-}
-
-static void blocks_apart(void) {
-    for (uint32_t probes = 1; probes <= 21; probes++) {
-        blocks_of_one_apart(&bloom_layout_blocked, probes);
-        blocks_of_one_apart(&bloom_layout_counting, probes);
-    }
-}
-
 RUN_GROUP("layout",
           TEST("Any number of keys at any address is added and checked", any_number_at_any_address),
           TEST("A counter of zero stays", a_counter_at_zero_stays),
-          TEST("A union adds counters up to fifteen", union_adds_counters),
-          TEST("Blocks kept apart are those of the whole", blocks_apart))
+          TEST("A union adds counters up to fifteen", union_adds_counters))

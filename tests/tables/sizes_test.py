@@ -1,23 +1,29 @@
 #!/usr/bin/env python3
 """Filters as large as users have them, which no other test is: tables whose chunks pass the memory
-for copies, and values of 50 MB.
+for copies, values of 50 MB, and one of nearly 10^9 bytes, which is the largest value of an SQLite
+as it is shipped.
 
 Every key is found: of a table by a join, a million once more, which are in all that the join kept,
 and a sample by single queries; of a value, which is pinned, by a scan. Of other keys as many are
 found as the rate allows: their number is binomial, and five standard deviations pass once in three
 million runs. A connection reads that has not written.
 
-It needs apsw, of any release from 3.40, 1 GB of memory and 300 MB of disk.
+It needs apsw, of any release from 3.40, 1 GB of memory (for the largest value 3 GB) and 300 MB of
+disk.
 """
 import math
 import pathlib
+import re
+import struct
 import sys
 import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(TOP / "tests/runner"))
+sys.path[:0] = [str(TOP / "tests/runner"), str(TOP / "tests/documentation")]
+import apsw  # noqa: E402
 import extended  # noqa: E402
+import pages  # noqa: E402
 from extended import rows  # noqa: E402
 
 MILLION = 1_000_000
@@ -157,6 +163,23 @@ class Values(Large):
             f"64 * {KEY} + 1)) FROM {self.keys(5)}", made), [(5 * MILLION, 0)])
         self.assertEqual(rows(connection, "SELECT count(*), min(key), max(key) FROM bloom_keys(?)",
                               made), [(7 * MILLION, 0, 64 * 7 * MILLION - 64)])
+
+    def test_the_largest_is_imported_with_one_copy_beside_the_argument(self):
+        """A file of DCSO's, about as large as that which CIRCL publishes."""
+        memory = pathlib.Path("/proc/meminfo")
+        if not memory.exists() or 3 << 20 > int(
+                re.search(r"MemAvailable: +([0-9]+) kB", memory.read_text())[1]):
+            self.skipTest("skipped: fewer than 3 GiB of memory are free, or it is not known")
+        bits, key = 8 * 999_999_000 - 1000, b"DA39A3EE5E6B4B0D3255BFEF95601890AFD80709"
+        data = bytearray(48 + (bits + 63) // 64 * 8)
+        struct.pack_into("<QQdQQQ", data, 0, 1, 500_000_000, 1e-4, 14, bits, 1)
+        for position in pages.dcso_bits(pages.words_of(5, b"", key), bits, 14):
+            data[48 + position // 8] |= 1 << position % 8
+        connection = extended.connect(self.path)
+        apsw.memoryhighwater(True)
+        self.assertEqual(rows(connection, "SELECT bloom_check(bloom_import(?, 'dcso'), ?)",
+                              (data, key)), [(1,)])
+        self.assertLess(apsw.memoryhighwater(), 2 * len(data) + (32 << 20))
 
 
 if __name__ == "__main__":
