@@ -265,8 +265,8 @@ class Tables(WithExtension):
 
     def test_every_flipped_bit_of_row_0_is_refused(self):
         """And what the page judges in which order is what the message of the extension says."""
-        damaged = (r"^seen: seen_data is damaged: row 0 {}\. Restore the database from a backup, or "
-                   "make seen again from its keys$")
+        damaged = (r"^seen: seen_data is damaged: row 0 {}\. Restore the database from a backup, "
+                   "or make seen again from its keys$")
         said = {1: damaged.format("does not begin with 89424c54"), 2: "has version",
                 3: damaged.format("is not a BLOB of 72 bytes"),
                 4: damaged.format("has a wrong checksum"), 5: "this release does not know"}
