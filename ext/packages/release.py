@@ -15,7 +15,6 @@ import stat
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 
 PACKAGES = pathlib.Path(__file__).resolve().parent
@@ -91,15 +90,6 @@ def write_tar(path, folder, names):
             entry.uname = entry.gname = "root"
             archive.addfile(entry, io.BytesIO(contents))
     path.write_bytes(gzip.compress(packed.getvalue(), 9, mtime=0))
-
-
-def replace(path, contents):
-    """Writes a file at once: packages are built side by side."""
-    if not path.exists() or path.read_bytes() != contents:
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(contents)
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
 
 
 def set_release(number, date):
