@@ -183,8 +183,6 @@ CREATE TABLE counts AS
   SELECT coalesce(note, 'a URL or name') AS what, count(*) AS lines FROM lines GROUP BY note;
 INSERT INTO counts SELECT 'no entry: a remark, or blank', $(wc -l <"$work/lists") - count(*)
   FROM (SELECT DISTINCT list, line FROM lines);
-$(sql_step 'Counting the keys')
-CREATE TABLE keys AS SELECT count(DISTINCT key COLLATE NOCASE) AS keys FROM lines;
 $(sql_step '')
 SELECT 'The list: ' || name FROM lists ORDER BY rowid;
 SELECT printf('  %-42s %,12d line%s', what, lines, CASE lines WHEN 1 THEN '' ELSE 's' END)
@@ -193,7 +191,8 @@ SELECT printf('  distinct keys                              %,12d
   size of the filter                         %,12d bytes
     for each key                             %12.2f bits
     expected false positives, for one key    %12.4f %%
-', keys, length(f), 8.0 * length(f) / keys, 100 * bloom_fpr_now(f)) FROM keys, filters;
+', keys, length(f), 8.0 * length(f) / keys, 100 * bloom_fpr_now(f))
+  FROM (SELECT count(DISTINCT key COLLATE NOCASE) AS keys FROM lines), filters;
 SQL
 }
 
@@ -256,23 +255,20 @@ if [ -n "$history" ]; then
                     'moz_historyvisits', 'history_items', 'history_visits')
                 ORDER BY name)" 2>&1) || true
         case $found in
-        *urls,visits)
+        ok*urls,visits)
             unit=visit by=' by Chrome or its like'
             rows="page.url, count(*), max(visit_time) / 1000000 - 11644473600, NULL
                 FROM history.visits AS visit JOIN history.urls AS page ON page.id = visit.url" ;;
-        *moz_historyvisits,moz_places)
+        ok*moz_historyvisits,moz_places)
             unit=visit by=' by Firefox'
             rows="page.url, count(*), max(visit_date) / 1000000, NULL FROM history.moz_historyvisits
                 AS visit JOIN history.moz_places AS page ON page.id = visit.place_id" ;;
-        *history_items,history_visits)
+        ok*history_items,history_visits)
             unit=visit by=' by Safari'
             rows="page.url, count(*), max(visit_time) + 978307200, NULL FROM history.history_visits
                 AS visit JOIN history.history_items AS page ON page.id = visit.history_item" ;;
         ok*)
             fail "the database '$visits' is no history of Chrome, Firefox or Safari. $hint" ;;
-        esac
-        case $found in
-        ok*) ;;
         *) fail "the copy of '$visits' is damaged: $found. Try again, or close the browser" ;;
         esac
         rows="$rows GROUP BY page.id"

@@ -10,11 +10,11 @@ import io
 import os
 import pathlib
 import re
+import shutil
 import stat
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 
 PACKAGES = pathlib.Path(__file__).resolve().parent
@@ -31,6 +31,19 @@ DATE = datetime.datetime(2026, 11, 22, tzinfo=datetime.timezone.utc)
 # The oldest date that a zip can hold: equal contents give equal bytes.
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 EPOCH = 315532800  # the same in seconds
+
+
+def empty(*folders):
+    """Makes folders, or makes them empty."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+
+
+def show(paths):
+    """Prints what was made."""
+    for path in sorted(paths):
+        print(f"  {path.name} {path.stat().st_size:,} bytes")
 
 
 def write_zip(path, files):
@@ -77,15 +90,6 @@ def write_tar(path, folder, names):
             entry.uname = entry.gname = "root"
             archive.addfile(entry, io.BytesIO(contents))
     path.write_bytes(gzip.compress(packed.getvalue(), 9, mtime=0))
-
-
-def replace(path, contents):
-    """Writes a file at once: packages are built side by side."""
-    if not path.exists() or path.read_bytes() != contents:
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(contents)
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
 
 
 def set_release(number, date):

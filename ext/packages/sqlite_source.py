@@ -7,6 +7,7 @@ and shell.c, which is filled once.
 """
 
 import io
+import os
 import pathlib
 import subprocess
 import sys
@@ -35,7 +36,9 @@ def fetch(target, package, inner, below, names):
             data = archive.extractfile(inner).read()
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for name in names:
-            release.replace(target / name, archive.extractfile(f"{below}/{name}").read())
+            new = target / f"{name}.{os.getpid()}"  # whole at once, for what is built beside this
+            new.write_bytes(archive.extractfile(f"{below}/{name}").read())
+            new.replace(target / name)
 
 
 def folder():

@@ -94,39 +94,33 @@ def rates(cursor, percent):
 
 def main(library, results):
     results = pathlib.Path(results)
-    cases, section = {}, None  # nanoseconds a row, by section and case
-    for row in read_table(results / "sql-3.40.1.md"):
-        section = section if row[1] else row[0]
-        cases[section, row[0]] = row[2]
     # nanoseconds, by way
-    others = {row[0]: number(row[1]) for page in ("others.md", "python.md")
-              for row in read_table(results / page) if row[0] != "way"}
+    ways = {row[0]: number(row[1]) for page in ("sql-3.40.1.md", "others.md", "python.md")
+            for row in read_table(results / page) if row[0] not in ("way", "URLs")}
     floor = {row[1]: number(row[-1]) for row in read_table(results / "floor.md")
              if row[0] == "check mixed" and "/" not in row[1]}
     (_, size, index_size, _), = (row for row in read_table(results / "sql-3.40.1.md")
                                  if row[0] == "10,000,000" and len(row) == 4)
-    build, scan = "Building, 10,000,000 URLs", "A scan against 10,000,000 URLs"
     figures = [  # what, unit, the filter, what is beside it, which is what
         ("size for 10 million URLs", "MB", number(size) / 1e6, number(index_size) / 1e6,
          "UNIQUE index"),
-        ("building, per URL", "ns", number(cases[build, "bloom_agg(url)"]),
-         number(cases[build, "CREATE UNIQUE INDEX"]), "CREATE UNIQUE INDEX"),
-        ("checking every row of a table, per row", "ns",
-         number(cases[scan, "bloom_check, pinned"]),
-         number(cases[scan, "url IN (SELECT url FROM bad)"]), "IN, by the index"),
-        ("adding a million rows to a table, per row", "ns", others["filter table, INSERT"],
-         others["a table WITHOUT ROWID"], "table WITHOUT ROWID"),
+        ("building, per URL", "ns", ways["bloom_agg(url)"], ways["CREATE UNIQUE INDEX"],
+         "CREATE UNIQUE INDEX"),
+        ("checking every row of a table, per row", "ns", ways["bloom_check, pinned"],
+         ways["url IN (SELECT url FROM bad)"], "IN, by the index"),
+        ("adding a million rows to a table, per row", "ns", ways["filter table, INSERT"],
+         ways["a table WITHOUT ROWID"], "table WITHOUT ROWID"),
         ("checking one of 100 million keys, in C", "ns", floor["blocked"], floor["libbloom"],
          "libbloom of Debian"),
     ]
     rows = [(what, f"{ours:.3g} {unit}", f"{other:,.0f} {unit}", beside,
              f"1/{int(other / ours)}") for what, unit, ours, other, beside in figures]
     compared = [  # what may be faster than the filter, likewise
-        ("filling a filter from a Python list, per URL", others["Filter(n), update(urls)"],
-         others["rbloom, update"], "rbloom"),
-        ("checking one URL a call, from Python", others["url in Filter"], others["url in rbloom"],
+        ("filling a filter from a Python list, per URL", ways["Filter(n), update(urls)"],
+         ways["rbloom, update"], "rbloom"),
+        ("checking one URL a call, from Python", ways["url in Filter"], ways["url in rbloom"],
          "rbloom"),
-        ("checking one stored key a call, from Python", others["filter table"], others["LMDB"],
+        ("checking one stored key a call, from Python", ways["filter table"], ways["LMDB"],
          "LMDB"),
         ("checking one of 100 million keys, in C", floor["blocked"],
          floor.get("libfilter", floor["blocked"]), "libfilter")]

@@ -15,16 +15,14 @@ import itertools
 import pathlib
 import shutil
 import sqlite3
-import statistics
 import sys
-import time
 
 import duckdb
 import lmdb
 import rbloom
 import sqlite_bloom
 
-from report import print_table
+from report import section
 
 KEYS, VISITS, ASKED = 1_000_000, 2_000_000, 20_000
 ORDINARY = "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
@@ -37,23 +35,6 @@ FORMS = {"hosts": "0.0.0.0 {}\n", "names": "{}\n", "Adblock": "||{}^\n"}
 def url_of(number):
     digest = hashlib.sha1(str(number).encode()).hexdigest()
     return f"https://www.{digest[:13]}.example.org/articles/{digest[13:26 + number % 21]}"
-
-
-def section(heading, keys, ways, turns=5, found=None, unit="key"):
-    """ways: functions by their names. found: what each returns, filters up to a tenth more."""
-    times = []
-    for _ in range(turns):
-        times.append([])
-        for name, way in ways.items():
-            start = time.process_time()
-            result = way()
-            times[-1].append((time.process_time() - start) * 1e9 / keys)
-            assert found is None or found <= result <= 1.1 * found, (name, result)
-    print(f"\n## {heading}")
-    print_table(["way", f"ns a {unit}", "ratio"], (
-        (name, f"{statistics.median(turn[i] for turn in times):,.0f}",
-         f"{statistics.median(turn[i] / turn[0] for turn in times):.2f}")
-        for i, name in enumerate(ways)))
 
 
 def value(database, query, *bindings):

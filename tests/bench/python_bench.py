@@ -23,7 +23,8 @@ import polars
 import rbloom
 import sqlite_bloom
 
-from others import FILTER, KEYS, ORDINARY, VISITS, print_versions, section, url_of
+from others import FILTER, KEYS, ORDINARY, VISITS, print_versions, url_of
+from report import section
 
 TURNS = 9
 

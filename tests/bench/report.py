@@ -1,6 +1,8 @@
-"""What the benchmarks in Python have in common: databases, keys and tables."""
+"""What the benchmarks in Python have in common: databases, keys, times and tables."""
 import pathlib
+import statistics
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "runner"))
 
@@ -28,3 +30,21 @@ def print_table(heads, rows):
     print(f"\n| {' | '.join(heads)} |\n|---|{'---:|' * (len(heads) - 1)}")
     for row in rows:
         print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+def section(heading, keys, ways, turns=5, found=None, unit="key"):
+    """ways: functions by their names, which take turns. Times are medians, of the processor, ratios
+    those within one turn. found: what each returns, filters up to a tenth more."""
+    times = []
+    for _ in range(turns):
+        times.append([])
+        for name, way in ways.items():
+            start = time.process_time()
+            result = way()
+            times[-1].append((time.process_time() - start) * 1e9 / keys)
+            assert found is None or found <= result <= 1.1 * found, (name, result)
+    print(f"\n## {heading}")
+    print_table(["way", f"ns a {unit}", "ratio"], (
+        (name, f"{statistics.median(turn[i] for turn in times):,.0f}",
+         f"{statistics.median(turn[i] / turn[0] for turn in times):.2f}")
+        for i, name in enumerate(ways)))

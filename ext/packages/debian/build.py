@@ -18,25 +18,14 @@ WORK = release.BUILD / "scratch" / "debian"
 SOURCES = release.PACKAGES / "debian"
 
 
-def make_tree(tree):
-    """The sources, and the folder debian/."""
-    shutil.rmtree(tree, ignore_errors=True)
-    for name in release.sources():
-        target = tree / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(release.TOP / name, target)
-    shutil.copytree(SOURCES, tree / "debian",
-                    ignore=shutil.ignore_patterns("build.py", "__pycache__"))
-
-
 def main():
     tree = WORK / f"sqlite-bloom-{release.RELEASE}"
-    shutil.rmtree(WORK, ignore_errors=True)
-    shutil.rmtree(OUTPUT, ignore_errors=True)
-    OUTPUT.mkdir(parents=True)
-    release.write_tar(WORK / f"sqlite-bloom_{release.RELEASE}.orig.tar.gz", tree.name,
-                      release.sources())
-    make_tree(tree)
+    tar = WORK / f"sqlite-bloom_{release.RELEASE}.orig.tar.gz"
+    release.empty(OUTPUT, WORK)
+    release.write_tar(tar, tree.name, release.sources())
+    shutil.unpack_archive(tar, WORK)
+    shutil.copytree(SOURCES, tree / "debian",
+                    ignore=shutil.ignore_patterns("build.py", "__pycache__"))
     # Nothing of the make that called this, nor of its flags.
     environment = {name: value for name, value in os.environ.items() if name not in
                    ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKE", "CFLAGS", "LDFLAGS", "CC")}
@@ -47,10 +36,9 @@ def main():
     (WORK / "log").write_text(built.stdout)
     if built.returncode != 0:
         sys.exit(f"build.py: dpkg-buildpackage failed:\n{built.stdout[-4000:]}")
-    for path in sorted(WORK.glob("*sqlite*_*")):
-        if path.is_file():
-            shutil.copy(path, OUTPUT)
-            print(f"  {path.name} {path.stat().st_size:,} bytes")
+    for path in filter(pathlib.Path.is_file, WORK.glob("*sqlite*_*")):
+        shutil.copy(path, OUTPUT)
+    release.show(OUTPUT.iterdir())
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ STORE = release.BUILD / "scratch" / "m2"
 
 
 def main():
-    for folder in (OUTPUT, TREE):
-        shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(release.PACKAGES / "java", TREE, ignore=shutil.ignore_patterns("target"))
+    release.empty(OUTPUT, TREE)
+    shutil.copytree(release.PACKAGES / "java", TREE, dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns("target"))
     resources = TREE / "src/main/resources"
     for platform in platforms.PLATFORMS:
         target = resources / "sqlitebloom" / platform.name
@@ -40,8 +40,7 @@ def main():
     )
     if ran.returncode != 0:
         sys.exit(f"build.py: mvn failed:\n{ran.stdout[-4000:]}")
-    for path in sorted(OUTPUT.rglob("*.jar")):
-        print(f"  {path.name} {path.stat().st_size:,} bytes")
+    release.show(OUTPUT.rglob("*.jar"))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -52,9 +51,7 @@ def pack(manifest, files):
 
 
 def main():
-    for folder in (OUTPUT, TREE):
-        shutil.rmtree(folder, ignore_errors=True)
-    OUTPUT.mkdir(parents=True)
+    release.empty(OUTPUT, TREE)
     common = {key: MANIFEST[key]
               for key in ("version", "license", "homepage", "repository", "bugs")}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -78,8 +75,7 @@ def main():
     optional = {package_name(platform): release.RELEASE for platform in platforms.PLATFORMS}
     pack({**MANIFEST, "files": NAMES, "optionalDependencies": optional},
          {name: (SOURCES / name).read_bytes() for name in (*NAMES, "README.md")})
-    for path in sorted(OUTPUT.iterdir()):
-        print(f"  {path.name} {path.stat().st_size:,} bytes")
+    release.show(OUTPUT.iterdir())
 
 
 if __name__ == "__main__":

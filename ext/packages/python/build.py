@@ -48,8 +48,7 @@ def compile_module(platform):
 
 
 def main():
-    for folder in (OUTPUT, WORK):
-        shutil.rmtree(folder, ignore_errors=True)
+    release.empty(OUTPUT, WORK)
     hatch("sdist", release.PACKAGES / "python")
     sdist = f"sqlite_bloom-{release.RELEASE}"
     shutil.unpack_archive(OUTPUT / f"{sdist}.tar.gz", WORK)
@@ -59,8 +58,7 @@ def main():
         library = release.BUILD / "binaries" / platform.name / platform.library
         hatch("wheel", WORK / sdist, SQLITE_BLOOM_LIBRARY=str(library),
               SQLITE_BLOOM_MODULE=str(module), SQLITE_BLOOM_PLATFORM=platform.wheel)
-    for path in sorted(OUTPUT.iterdir()):
-        print(f"  {path.name} {path.stat().st_size:,} bytes")
+    release.show(OUTPUT.iterdir())
 
 
 if __name__ == "__main__":

@@ -16,10 +16,9 @@ TREE = release.BUILD / "scratch" / "ruby"
 
 
 def main():
-    for folder in (OUTPUT, TREE):
-        shutil.rmtree(folder, ignore_errors=True)
-    OUTPUT.mkdir(parents=True)
-    shutil.copytree(release.PACKAGES / "ruby", TREE, ignore=shutil.ignore_patterns("compiled"))
+    release.empty(OUTPUT, TREE)
+    shutil.copytree(release.PACKAGES / "ruby", TREE, dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns("compiled"))
     shutil.copy(release.TOP / "LICENSE", TREE)
     for platform in platforms.PLATFORMS:
         target = TREE / "lib/sqlite_bloom" / platform.name
@@ -30,7 +29,7 @@ def main():
         ["gem", "build", "--quiet", "--output", OUTPUT / gem, "sqlite-bloom.gemspec"], cwd=TREE,
         check=True, env={**os.environ, "SOURCE_DATE_EPOCH": f"{release.DATE.timestamp():.0f}"},
         stdout=subprocess.DEVNULL)
-    print(f"  {gem} {(OUTPUT / gem).stat().st_size:,} bytes")
+    release.show(OUTPUT.iterdir())
 
 
 if __name__ == "__main__":

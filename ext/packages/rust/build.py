@@ -15,10 +15,8 @@ TARGET = release.BUILD / "scratch" / "rust-target"
 
 
 def main():
-    for folder in (OUTPUT, TREE):
-        shutil.rmtree(folder, ignore_errors=True)
-    OUTPUT.mkdir(parents=True)
-    shutil.copytree(release.PACKAGES / "rust", TREE,
+    release.empty(OUTPUT, TREE)
+    shutil.copytree(release.PACKAGES / "rust", TREE, dirs_exist_ok=True,
                     ignore=shutil.ignore_patterns("build.py", "target", "Cargo.lock"))
     shutil.copytree(release.PACKAGES / "sqlite", TREE / "sqlite")
     shutil.copy(release.TOP / "LICENSE", TREE)
@@ -26,9 +24,8 @@ def main():
         shutil.copy(release.BUILD / "amalgamation" / name, TREE)
     subprocess.run(["cargo", "package", "--quiet", "--allow-dirty", "--no-verify", "--target-dir",
                     TARGET], cwd=TREE, check=True)
-    crate = f"sqlite-bloom-{release.RELEASE}.crate"
-    shutil.copy(TARGET / "package" / crate, OUTPUT)
-    print(f"  {crate} {(OUTPUT / crate).stat().st_size:,} bytes")
+    shutil.copy(TARGET / "package" / f"sqlite-bloom-{release.RELEASE}.crate", OUTPUT)
+    release.show(OUTPUT.iterdir())
 
 
 if __name__ == "__main__":

@@ -6,15 +6,11 @@ from typing_extensions import Buffer, Self  # stubs need not have it installed
 __version__: str
 __all__ = ["Filter", "add_all", "load", "loadable_path"]
 
-class _Asynchronous(Protocol):
-    """A connection of aiosqlite."""
-
+class _Asynchronous(Protocol):  # a connection of aiosqlite
     async def enable_load_extension(self, value: bool) -> None: ...
     async def load_extension(self, path: str) -> None: ...
 
-class _AsynchronousAlchemy(Protocol):
-    """An AsyncConnection of SQLAlchemy."""
-
+class _AsynchronousAlchemy(Protocol):  # an AsyncConnection of SQLAlchemy
     @property
     def sync_connection(self) -> Any: ...
 
@@ -22,15 +18,11 @@ class _Connection(Protocol):
     def enable_load_extension(self, value: bool, /) -> Any: ...
     def load_extension(self, path: str, /) -> Any: ...
 
-class _Alchemy(Protocol):
-    """A Connection or a Session of SQLAlchemy, and a cursor of sqlite3."""
-
+class _Alchemy(Protocol):  # a Connection or a Session of SQLAlchemy, and a cursor of sqlite3
     @property
     def connection(self) -> Any: ...
 
-class _Engine(Protocol):
-    """An Engine of SQLAlchemy."""
-
+class _Engine(Protocol):  # an Engine of SQLAlchemy
     def raw_connection(self) -> Any: ...
 
 class _Django(Protocol):
@@ -39,9 +31,7 @@ class _Django(Protocol):
 class _File(Protocol):
     def read(self) -> str | bytes: ...
 
-class _Connected(Protocol):
-    """A connection of any module."""
-
+class _Connected(Protocol):  # a connection of any module
     def cursor(self) -> Any: ...
 
 def loadable_path() -> str: ...
