@@ -20,6 +20,7 @@ import random
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 from fetched import BUILD, Missing, fetched, module
@@ -168,9 +169,8 @@ class Published(WithEngines):
 
 
 class Harmless(WithEngines):
-    """The README's query, with these lists and with pages that are harmless. It must flag those
-    that an engine stops, and as many more as p allows, but no others."""
-
+    """The README's query and the first recipe, with these lists and with pages that are harmless.
+    They must flag those that an engine stops, and as many more as p allows, but no others."""
     LISTED = {"ero-advertising.com/": "||ero-advertising.com^", "myway.com/": "||myway.com^$all"}
 
     def urls(self):
@@ -196,6 +196,24 @@ class Harmless(WithEngines):
         self.assertLessEqual(len(flagged), 6)  # 4 keys of a URL, 0.00001 of a key: 1 is expected
         answers = self.or_skip(ask, texts, [f"https://{key}" for key in sorted(listed)], [])
         self.assertEqual(answers["ublock"]["urls"], [True, True])
+
+    def test_the_first_recipe(self):
+        found, urls = self.or_skip(folder_of_lists), self.urls()
+        with tempfile.TemporaryDirectory() as folder:
+            visits = pathlib.Path(folder) / "visits.csv"
+            with visits.open("w", encoding="utf-8", newline="") as lines:
+                csv.writer(lines).writerows([("time", "url"), *(("now", url) for url in urls)])
+            recipe = (TOP / "sql/which_list.sql").read_text(encoding="utf-8")
+            recipe = recipe.split("-- From here on")[0].replace("sql/data/visits.csv", str(visits))
+            recipe = recipe.replace(".mode column", ".mode tabs")
+            recipe = re.sub(r"(?s)INSERT INTO lists VALUES\n.*?;", "INSERT INTO lists VALUES "
+                            + ", ".join(f"('{name}', readfile('{found / name}'))" for name in LISTS)
+                            + ";", recipe)
+            run = subprocess.run(["sqlite3"], input=recipe, cwd=TOP, text=True, check=True,
+                                 stdout=subprocess.PIPE)
+        answer = run.stdout.split("Visits that a list covers\n")[1].split("\n\n")[0]
+        self.assertEqual(sorted(line.split("\t")[-1] for line in answer.splitlines()),
+                         sorted(self.LISTED.values()))
 
 
 class Options(WithEngines):

@@ -1,6 +1,8 @@
 /* Layouts at any address, with any number of keys; counters stay within their bounds. Their bits
  * are in kernel_test.c and format_test.py. Blocks one by one, as filter tables keep them, are in
  * tests/world and format_test.py. */
+#include "library_test.h"
+
 #include "filter/layout.h"
 #include "filter/layouts/kernels/kernel.h"
 #include "foreign/exchange.h"

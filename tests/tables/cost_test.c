@@ -6,6 +6,7 @@
  *     CASE='*INSERT*' cost_test     the operations of this name, and what each cost
  */
 #include "../faults/connection.h"
+#include "../faults/failing_memory.h"
 
 #include <unistd.h>
 
@@ -124,16 +125,9 @@ static int count_frames(void *unused, sqlite3 *database, const char *schema, int
     return SQLITE_OK;
 }
 
-static sqlite3_mem_methods memory;
-
-static void *count_malloc(int size) {
+static bool allocation_fails(void) {
     counted[ALLOCATIONS]++;
-    return memory.xMalloc(size);
-}
-
-static void *count_realloc(void *old, int size) {
-    counted[ALLOCATIONS]++;
-    return memory.xRealloc(old, size);
+    return false;
 }
 
 static void count_pages(sqlite3 *database) {
@@ -165,7 +159,6 @@ static void measure(const struct operation *operation, unsigned units, unsigned 
     sqlite3_stmt *statement;
     close(mkstemp(path));
     sqlite3 *database = open_database(path);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
     sqlite3_wal_hook(database, count_frames, NULL);
     run(database, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;"
                   "PRAGMA cache_size = -100000");
@@ -256,11 +249,7 @@ static void test_operation(void **state) {
 int main(void) {
     enum { OPERATIONS_COUNT = sizeof OPERATIONS / sizeof *OPERATIONS };
     struct CMUnitTest tests[OPERATIONS_COUNT];
-    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory);
-    sqlite3_mem_methods counting = memory;
-    counting.xMalloc = count_malloc;
-    counting.xRealloc = count_realloc;
-    sqlite3_config(SQLITE_CONFIG_MALLOC, &counting);
+    install_failing_memory();
     prints = getenv("CASE") != NULL;
     for (size_t i = 0; i < OPERATIONS_COUNT; i++)
         tests[i] = (struct CMUnitTest){.name = OPERATIONS[i].name,

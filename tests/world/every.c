@@ -112,6 +112,8 @@ static bool run_step(const struct step *step) {
     fault_choose(FAULT, 0);
     if ((statement->needs & DISTURBS) != 0)
         cursors_disturb();
+    if ((statement->needs & UNHEARD) != 0)
+        run.mine.is_unheard = !sqlite3_get_autocommit(run.mine.database);
     if (fault->is_crash && fault_was_met)
         crash();
     else if ((statement->needs & (DISTURBS | DEFINES)) != 0)

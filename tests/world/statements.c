@@ -407,13 +407,11 @@ static bool run_toggle(const struct statement *statement) {
 
 /* ---- Files ---- */
 
-/* An object that is made after it hears of no name that a rollback takes back: see table/span.h.
- * Before 3.34 its transaction counts as over. */
+/* Before 3.34 the transaction counts as over. */
 static bool run_busy_close(const struct statement *statement) {
     const bool inside = !sqlite3_get_autocommit(run.mine.database);
     if (run.mine.tables == NULL || (inside && sqlite3_libversion_number() < 3034000))
         return true;
-    run.mine.was_refused = inside;
     if (sqlite3_close(run.mine.database) != SQLITE_BUSY)
         violate("%s: it is closed", statement->name);
     return true;
@@ -549,7 +547,7 @@ const struct statement STATEMENT[] = {
      "WHERE id = " OTHER_ID "; UPDATE !.made SET (options, period) = (SELECT options, period FROM "
      "!.made WHERE name = '^') WHERE id = \"",
      0, 15},
-    {"TAMPER", RARE | TABLE | DISTURBS, run_both,
+    {"TAMPER", RARE | TABLE | DISTURBS | UNHEARD, run_both,
      "SAVEPOINT many; DELETE FROM !.~_data WHERE id > 0; RELEASE many",
      "DELETE FROM !.oracle WHERE id = \"", 0, 10},
     {"MERGE", RARE | TABLE | IN_PLAIN, run_both,
@@ -609,7 +607,7 @@ const struct statement STATEMENT[] = {
     {"RESTORE", RARE | OUTSIDE | NO_CURSOR | DEFINES, run_restore, NULL, NULL, 0, 3},
     {"DESERIALIZE", RARE | OUTSIDE | NO_CURSOR | PRIVATE | DEFINES, run_deserialize, NULL, NULL, 0,
      3},
-    {"BUSY_CLOSE", RARE, run_busy_close, NULL, NULL, 0, 10},
+    {"BUSY_CLOSE", RARE | UNHEARD, run_busy_close, NULL, NULL, 0, 10},
     {"REOPEN", RARE | KEPT | IDLE | DEFINES, run_reopen, NULL, NULL, 0, 5},
     {"READ_ONLY", RARE | IN_FILE | DEFINES, run_reopen, "", NULL, 0, 0},
     {"REATTACH", RARE | IN_ATTACHED | OUTSIDE | NO_CURSOR | DEFINES, run_reattach, "DETACH aux1",

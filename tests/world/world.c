@@ -652,9 +652,9 @@ void cursors_disturb(void) {
     run.mine.cursor.disturbed = true;
     if ((kind->holds & IN_SHARED) != 0)
         run.other.cursor.disturbed = true;
-    if (run.mine.was_refused)
+    if (run.mine.is_unheard)
         cursor_drop(&run.mine);
-    run.mine.was_refused = run.mine.was_refused && !sqlite3_get_autocommit(run.mine.database);
+    run.mine.is_unheard = run.mine.is_unheard && !sqlite3_get_autocommit(run.mine.database);
 }
 
 /* Opens one over keys that are there and keys that are not, and takes its first row. */

@@ -66,6 +66,7 @@ enum {
     DEFINES = 1 << 22,  /* other tables may be there now, */
     DISTURBS = 1 << 23, /* and cursors may end */
     COUNTS = 1 << 24,   /* changes() must be equal */
+    UNHEARD = 1 << 25,  /* objects do not hear of it if it is rolled back: see table/span.h */
     NEEDS = RARE - 1
 };
 
@@ -121,7 +122,7 @@ struct connection {
     sqlite3_stmt *tables;     /* which ones there are; as it is prepared, closing is refused */
     sqlite3_stmt *inserts[2]; /* kept prepared, of t and u */
     int savepoints;
-    bool was_refused; /* a close, in this transaction */
+    bool is_unheard; /* something in its transaction */
     struct cursor cursor;
 };
 
