@@ -24,7 +24,8 @@ npm_install() {
 # Some compile SQLite here, and fast: the last option counts.
 mkdir -p $folder/compilers
 for name in cc gcc c++ g++; do
-    printf '#!/bin/sh\nexec %s "$@" -O0\n' "$(command -v $name || echo $name)" >$folder/compilers/$name
+    printf '#!/bin/sh\nexec %s "$@" -O0\n' "$(command -v $name || echo $name)" \
+        >$folder/compilers/$name
     chmod +x $folder/compilers/$name
 done
 PATH=$PWD/$folder/compilers:$PATH npm_install $folder better-sqlite3@12 sqlite3@6 libsql bun deno \
