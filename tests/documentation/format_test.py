@@ -265,8 +265,11 @@ class Tables(WithExtension):
 
     def test_every_flipped_bit_of_row_0_is_refused(self):
         """And what the page judges in which order is what the message of the extension says."""
-        said = {1: "does not begin with", 2: "has version", 3: "is not a BLOB of 72 bytes",
-                4: "has a wrong checksum", 5: "this release does not know"}
+        damaged = (r"^seen: seen_data is damaged: row 0 {}\. Restore the database from a backup, "
+                   "or make seen again from its keys$")
+        said = {1: damaged.format("does not begin with 89424c54"), 2: "has version",
+                3: damaged.format("is not a BLOB of 72 bytes"),
+                4: damaged.format("has a wrong checksum"), 5: "this release does not know"}
         for options in ("capacity=100", "layout=counting, key=TEXT", "key=URL", "generations=3",
                         f"growth=error, salt='{SALT.hex()}'"):
             self.make(options)
@@ -358,18 +361,22 @@ class LaterReleases(WithExtension):
             self.database.commit()
             good, = self.database.execute("SELECT data FROM seen_data WHERE id = 0").fetchone()
             version = good[:4] + b"\2" + good[5:]
-            later = [version[:5], version[:71], version, version + bytes(99)]
+            later = dict.fromkeys((version[:5], version[:71], version, version + bytes(99)),
+                                  "version 2")
             for at, value in ((5, 99), (6, 99), (7, 99), (8, 99), (9, 99), (11, 1), (52, 1),
                               (60, 2), (61, 1), (61 if good[10] > 1 else 48, 1)):
                 row = good[:at] + bytes([value]) + good[at + 1:64]
-                later.append(row + struct.pack("<Q", murmur3(row)[0]))
-            for row in later:
+                row += struct.pack("<Q", murmur3(row)[0])
+                later[row] = ("numbers that this release does not know" if at < 10 else
+                              "numbers where this release knows only zeros")
+            for row, has in later.items():
                 self.database.execute("UPDATE seen_data SET data = ? WHERE id = 0", (row,))
                 for sql in ("SELECT 1 FROM seen('a.example')", "SELECT info FROM seen",
                             "SELECT filter FROM seen", "INSERT INTO seen(key) VALUES ('b.example')",
                             "INSERT INTO seen(seen) VALUES ('clear')"):
-                    self.assertRegex(self.said(sql), "a newer release of this extension made the "
-                                     r"table \(.*\)\. Load that release", row.hex())
+                    self.assertEqual(self.said(sql), "seen: a newer release of this extension made "
+                                     f"the table (row 0 of seen_data has {has}). Load that release",
+                                     row.hex())
             self.database.execute("UPDATE seen_data SET data = ? WHERE id = 0", (good,))
             self.assertEqual(self.value("SELECT count(*) FROM seen('a.example')"), 1)
 

@@ -103,9 +103,8 @@ class Pip(Checkout):
         return super().machine(f'PATH="${{PATH%%:*}}:{_folder}:$PATH"\n{script}', **options)
 
     def test_a_folder(self):
-        install, try_it = self.blocks("sh")
+        (install,) = self.blocks("sh")
         self.machine(install)
-        self.machine(try_it)
         for program in self.blocks("python")[:2]:
             self.shows(program, "venv/bin/python example.py", "example.py")
         again = 'venv/bin/pip install "$BLOOM/ext/packages/python"'

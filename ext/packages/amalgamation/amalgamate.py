@@ -91,11 +91,6 @@ def resolved(name, done):
     return f"/************** {name} **************/\n{text}"
 
 
-def sources():
-    """The sources of the extension, in their order."""
-    return INCLUDE.findall((release.EXT / "sqlite-bloom.c").read_text())
-
-
 def amalgamation(what, names):
     license_lines = (release.TOP / "LICENSE").read_text().splitlines()
     done = set()
@@ -129,7 +124,7 @@ def main(output):
     output.mkdir(parents=True, exist_ok=True)
     for old in output.glob("*.zip"):
         old.unlink()
-    names = sources()
+    names = INCLUDE.findall((release.EXT / "sqlite-bloom.c").read_text())
     write(output, "sqlite-bloom", amalgamation(EXTENSION, names), "README.md")
     write(
         output,

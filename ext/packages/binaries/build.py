@@ -39,10 +39,6 @@ def build(platform):
     return library
 
 
-def zip_name(platform):
-    return f"sqlite-bloom-{release.RELEASE}-{platform.name}.zip"
-
-
 def main(names):
     chosen = [platform for platform in platforms.PLATFORMS if not names or platform.name in names]
     if unknown := set(names) - {platform.name for platform in chosen}:
@@ -55,14 +51,11 @@ def main(names):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         libraries = list(pool.map(build, chosen))
     for platform, library in zip(chosen, libraries):
-        release.write_zip(
-            OUTPUT / zip_name(platform),
-            {
-                platform.library: library.read_bytes(),
-                "sqlite-bloom.h": (release.EXT / "sqlite-bloom.h").read_bytes(),
-                "LICENSE": (release.TOP / "LICENSE").read_bytes(),
-            },
-        )
+        release.write_zip(OUTPUT / f"sqlite-bloom-{release.RELEASE}-{platform.name}.zip", {
+            platform.library: library.read_bytes(),
+            "sqlite-bloom.h": (release.EXT / "sqlite-bloom.h").read_bytes(),
+            "LICENSE": (release.TOP / "LICENSE").read_bytes(),
+        })
         print(f"  {platform.name:16} {library.stat().st_size:8,} bytes")
     shutil.copy(pathlib.Path(__file__).with_name("sqlpkg.json"), OUTPUT)
 

@@ -164,6 +164,10 @@ def _is_buffer(value):
     return True
 
 
+def _described(place, words):
+    return property(lambda filter: filter._describe()[place] or None, doc=words)
+
+
 class Filter(_Filter):
     """A filter in memory, with the bytes that it has in SQL.
 
@@ -312,24 +316,11 @@ class Filter(_Filter):
         column = column if hasattr(column, "__len__") else list(column)
         return _answered(column, _read(self._check, column, name, len(column), what="column"))
 
-    @property
-    def layout(self):
-        return self._describe()[0]
-
-    @property
-    def key(self):
-        """The key rule, for example 'url', or None."""
-        return self._describe()[1]
-
-    @property
-    def capacity(self):
-        """How many keys it was made for, or None if an import does not say it."""
-        return self._describe()[3] or None
-
-    @property
-    def fpr(self):
-        """The rate that it was made for. None: an import does not say it, or it is exact."""
-        return self._describe()[4] or None
+    layout = _described(0, "The name of the layout.")
+    key = _described(1, "The key rule, for example 'url', or None.")
+    capacity = _described(3, "How many keys it was made for, or None if an import does not say it.")
+    fpr = _described(4, "The rate that it was made for. None: an import does not say it, or it is"
+                        " exact.")
 
     @property
     def fpr_now(self):
