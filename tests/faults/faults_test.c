@@ -105,7 +105,7 @@ static const char *const STATEMENTS[] = {
     TEN "SELECT key, argument FROM c, bloom_url_keys(i || '/' || hex(zeroblob(1000)))",
     "SELECT * FROM bloom_url_keys",
     MANY "SELECT bloom_agg(i) FROM c",
-    MORE "SELECT bloom_agg(i, NULL, 0.01, 'fuse') FROM c",
+    MANY "SELECT bloom_agg(i, NULL, 0.01, 'fuse') FROM c",
     MORE "SELECT bloom_list_agg('a' || i || '.example' || char(10) || '||b.example^') FROM c",
     MORE "SELECT bloom_agg(i * i % 99991, NULL, NULL, 'bitmap') FROM c",
     "SELECT bloom_convert(bloom_remove(bloom_new(10, 0.01, 'counting'), 'a'), 'blocked'), "

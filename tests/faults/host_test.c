@@ -172,13 +172,17 @@ static void forbidden_questions_do_not_stop(void) {
     require_number(database, 1, AGGREGATE);
 }
 
-/* A connection whose values are shorter than the smallest filter. */
+/* A connection whose values are shorter than the smallest filter, and than the row of a table. */
 static void tiny_limits(void) {
     CLOSED_AT_END *database = open_database(":memory:");
     run(database, "CREATE VIRTUAL TABLE told USING bloom(capacity=10)");
     for (int limit = 60; limit <= 70; limit += 10) {
         sqlite3_limit(database, SQLITE_LIMIT_LENGTH, limit);
         assert_int_equal(try(database, NULL, "SELECT info FROM told"), SQLITE_TOOBIG);
+        require_error(database, "told: the filter needs 128 bytes, ", "SELECT filter FROM told");
+        run(database, "INSERT INTO told(key) VALUES (1)");
+        require_number(database, 1, "SELECT 1 FROM told WHERE key = 1");
+        assert_int_equal(sqlite3_limit(database, SQLITE_LIMIT_LENGTH, -1), limit);
         assert_int_equal(
             sqlite3_exec(database, "SELECT bloom_agg(3, NULL, NULL, 'bitmap')", NULL, NULL, NULL),
             limit < 65 ? SQLITE_ERROR : SQLITE_OK);
@@ -426,7 +430,7 @@ RUN_GROUP("host",
                a_copy_is_left_in_place),
           TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
                forbidden_questions_do_not_stop),
-          TEST("A bitmap that is longer than a value may be is refused", tiny_limits),
+          TEST("A limit on values is for filters, and not for the rows of a table", tiny_limits),
           TEST("A close that is refused writes what waits, or ends the transaction",
                busy_close_writes_or_ends),
           TEST("After a close that is refused a name is committed as ever",
