@@ -120,6 +120,7 @@ static void one_library_is_served(void) {
             close_database(first);
         }
         assert_false(is_refused(other));
+        assert_int_equal(load_bloom(other, NULL), SQLITE_ERROR); /* and now the first one is */
         run(other, "SELECT bloom_check(bloom_agg(7), 7)");
         close_database(other);
     }
