@@ -207,7 +207,7 @@ enum list_form list_row(struct bloom_list *list, struct list_piece *line) {
     }
     if (fields != heading->fields)
         return LIST_OTHER;
-    if (!heading->certain || heading->named == 0 || list_has(named, ' ') ||
+    if (!heading->certain || heading->named == 0 || named.at == named.end || list_has(named, ' ') ||
         list_read(list, named, LIST_FIELD) >= LIST_NO_KEY)
         return list_read_row(list, line, heading->separator, ~heading->named);
     *line = named;

@@ -11,13 +11,14 @@ import html
 import json
 import math
 import pathlib
-import subprocess
 import sys
 
 from report import NUMBERS, open_database, print_table
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "ext/filter/layouts"))
+import blocked_sizes  # noqa: E402
+
 MILLION = 10**6
-SIZES = pathlib.Path(__file__).resolve().parents[2] / "ext/filter/layouts/blocked_sizes.py"
 
 PAGES = [
     ("sql-3.40.1.md", "checking, building and sizes in SQL, beside an exact index"),
@@ -72,13 +73,6 @@ def chart(bars):
 """ + "\n".join(shapes) + "\n</svg>\n"
 
 
-def predicted_rate(layout, hashes, bits_per_key):
-    if layout == "classic":
-        return (1 - math.exp(-hashes / bits_per_key)) ** hashes
-    command = [sys.executable, SIZES, "rate", str(hashes), str(bits_per_key)]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
 def rates(cursor, percent):
     """Of filters for a million keys at 1 % with that share of them: measured over a million keys
     that are absent, and predicted."""
@@ -88,8 +82,10 @@ def rates(cursor, percent):
             f"{NUMBERS.format(keys)} SELECT bloom_agg(i, {MILLION}, 0.01, '{layout}') FROM n")
         (info, rate), = cursor.execute(f"{NUMBERS.format(MILLION)} SELECT bloom_info(?1),"
                                        " avg(bloom_check(?1, -i)) FROM n", [filter_])
-        info = json.loads(info)
-        yield from (rate, predicted_rate(layout, info["hashes"], info["bits"] / keys))
+        hashes, bits_per_key = json.loads(info)["hashes"], json.loads(info)["bits"] / keys
+        yield rate
+        yield (blocked_sizes.rate(hashes, bits_per_key) if layout == "blocked" else
+               (1 - math.exp(-hashes / bits_per_key)) ** hashes)
 
 
 def main(library, results):

@@ -56,13 +56,19 @@ static inline void run(sqlite3 *database, const char *sql) {
     require(code == SQLITE_OK, "%s: result %d (%s)", sql, code, sqlite3_errmsg(database));
 }
 
-/* The one number that a query gives. */
-static inline sqlite3_int64 number(sqlite3 *database, const char *sql) {
+/* A query that is at its first row. */
+static inline sqlite3_stmt *begin(sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
     require(code == SQLITE_ROW, "%s: result %d (%s)", sql, code, sqlite3_errmsg(database));
+    return statement;
+}
+
+/* The one number that a query gives. */
+static inline sqlite3_int64 number(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement = begin(database, sql);
     sqlite3_int64 result = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);
     return result;

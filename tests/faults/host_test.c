@@ -106,8 +106,7 @@ static void one_library_is_served(void) {
         close_database(another);
         if (ending < 3) { /* before its statement */
             char *use = sqlite3_mprintf(USES[ending], FILTER);
-            assert_int_equal(sqlite3_prepare_v2(first, use, -1, &statement, NULL), SQLITE_OK);
-            assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+            statement = begin(first, use);
             sqlite3_free(use);
             assert_int_equal(sqlite3_close_v2(first), SQLITE_OK);
         } else if (ending < 5) { /* without its modules, or those of the functions */
@@ -121,6 +120,7 @@ static void one_library_is_served(void) {
             close_database(first);
         }
         assert_false(is_refused(other));
+        assert_int_equal(load_bloom(other, NULL), SQLITE_ERROR); /* and now the first one is */
         run(other, "SELECT bloom_check(bloom_agg(7), 7)");
         close_database(other);
     }
@@ -171,16 +171,19 @@ static void forbidden_questions_do_not_stop(void) {
     require_number(database, 1, AGGREGATE);
 }
 
-/* A connection whose values are shorter than the smallest filter. */
+/* A connection whose values are shorter than the smallest filter, and than the row of a table. */
 static void tiny_limits(void) {
     CLOSED_AT_END *database = open_database(":memory:");
     run(database, "CREATE VIRTUAL TABLE told USING bloom(capacity=10)");
     for (int limit = 60; limit <= 70; limit += 10) {
         sqlite3_limit(database, SQLITE_LIMIT_LENGTH, limit);
         assert_int_equal(try(database, NULL, "SELECT info FROM told"), SQLITE_TOOBIG);
-        assert_int_equal(
-            sqlite3_exec(database, "SELECT bloom_agg(3, NULL, NULL, 'bitmap')", NULL, NULL, NULL),
-            limit < 65 ? SQLITE_ERROR : SQLITE_OK);
+        require_error(database, "told: the filter needs 128 bytes, ", "SELECT filter FROM told");
+        run(database, "INSERT INTO told(key) VALUES (1)");
+        require_number(database, 1, "SELECT 1 FROM told WHERE key = 1");
+        assert_int_equal(sqlite3_limit(database, SQLITE_LIMIT_LENGTH, -1), limit);
+        assert_int_equal(try(database, NULL, "SELECT bloom_agg(3, NULL, NULL, 'bitmap')"),
+                         limit < 65 ? SQLITE_ERROR : SQLITE_OK);
     }
 }
 
@@ -193,8 +196,7 @@ static void require_stored(sqlite3 *database, sqlite3_int64 keys) {
 }
 
 static void close_busily(sqlite3 *database) {
-    sqlite3_stmt *statement;
-    assert_int_equal(sqlite3_prepare_v2(database, "SELECT 1", -1, &statement, NULL), SQLITE_OK);
+    sqlite3_stmt *statement = begin(database, "SELECT 1");
     assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
     sqlite3_finalize(statement);
 }
@@ -251,13 +253,11 @@ static void busy_close_loses_no_names(void) {
     };
     for (size_t i = 0; i < COUNT_OF(MAKES); i++) {
         CLOSED_AT_END *database = open_database(":memory:");
-        sqlite3_stmt *query;
         run(database, "CREATE VIRTUAL TABLE t " TABLE_OF_20 "; CREATE VIRTUAL TABLE u " TABLE_OF_20
                       "; INSERT INTO t(key) VALUES (1), (2), (3); BEGIN");
         run(database, MAKES[i]);
         run(database, "INSERT INTO t(key) VALUES (1), (7), (8)");
-        assert_int_equal(sqlite3_prepare_v2(database, FOUND, -1, &query, NULL), SQLITE_OK);
-        assert_int_equal(sqlite3_step(query), SQLITE_ROW);
+        sqlite3_stmt *query = begin(database, FOUND);
         assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
         run(database, "ROLLBACK");
         require_rest(query, SQLITE_ABORT, 0);
@@ -270,12 +270,10 @@ static void busy_close_loses_no_names(void) {
  * the one that has changed it is gone. */
 static void dropped_keys_are_not_remembered(void) {
     CLOSED_AT_END *database = open_database(":memory:");
-    sqlite3_stmt *query;
     run(database, "CREATE VIRTUAL TABLE t " TABLE_OF_20 "; INSERT INTO t(key) VALUES (1);"
                   "BEGIN; SAVEPOINT a; INSERT INTO t(key) VALUES (7), (8); SAVEPOINT b;"
                   "DROP TABLE t; ROLLBACK TO b");
-    assert_int_equal(sqlite3_prepare_v2(database, FOUND, -1, &query, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(query), SQLITE_ROW);
+    sqlite3_stmt *query = begin(database, FOUND);
     for (int i = 0; i < 2; i++)
         require_number(database, 3, "SELECT count(*) FROM (" FOUND ")");
     run(database, "ROLLBACK TO a");
@@ -317,7 +315,7 @@ static void savepoint_logs_what_waits(void) {
     run(database, "CREATE VIRTUAL TABLE t USING bloom(capacity=10)");
     begin_keys(database, true);
     run(database, "PRAGMA query_only = on");
-    assert_int_equal(sqlite3_exec(database, "SAVEPOINT a", NULL, NULL, NULL), SQLITE_READONLY);
+    assert_int_equal(try(database, NULL, "SAVEPOINT a"), SQLITE_READONLY);
     assert_string_equal(message, "t: keys that were added wait in memory, and PRAGMA query_only is "
                                  "on, so they cannot be written. Turn it off");
     run(database, "PRAGMA query_only = off; SAVEPOINT a; COMMIT");
@@ -425,7 +423,7 @@ RUN_GROUP("host",
                a_copy_is_left_in_place),
           TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
                forbidden_questions_do_not_stop),
-          TEST("A bitmap that is longer than a value may be is refused", tiny_limits),
+          TEST("A limit on values is for filters, and not for the rows of a table", tiny_limits),
           TEST("A close that is refused writes what waits, or ends the transaction",
                busy_close_writes_or_ends),
           TEST("After a close that is refused a name is committed as ever",

@@ -15,10 +15,9 @@ static void any_bytes_are_quoted(void) {
         for (size_t j = 0; j < length; j++) /* of bytes that mean something to UTF-8 often */
             bytes[j] = (uint8_t)(random_below(&random, 2) ? random_next(&random)
                                                           : 0x80 | random_next(&random) % 0x80);
-        uint8_t *copy = copy_exactly(bytes, length);
+        FREED uint8_t *copy = copy_exactly(bytes, length);
         bloom_quote(quoted, copy, length);
         assert_true(strlen(quoted) < sizeof quoted);
-        free(copy);
     }
 }
 

@@ -75,11 +75,7 @@ static sqlite3 *open_with_holder(sqlite3 *other) {
     for (size_t i = 0; i < COUNT_OF(FUNCTIONS); i++)
         sqlite3_create_function(database, FUNCTIONS[i].name, 1, SQLITE_UTF8, NULL,
                                 FUNCTIONS[i].function, NULL, NULL);
-    assert_int_equal(sqlite3_prepare_v2(other ? other : database,
-                                        "SELECT bloom_pin(bloom_add(bloom_new(100), 'a'))", -1,
-                                        &holder, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(holder), SQLITE_ROW);
+    holder = begin(other ? other : database, "SELECT bloom_pin(bloom_add(bloom_new(100), 'a'))");
     return database;
 }
 

@@ -146,7 +146,9 @@ static const struct image *image_of(unsigned first, unsigned second) {
     struct image *image = &images[first][second];
     if (image->bytes == NULL) {
         sqlite3 *database = fuzz_open();
-        fuzz_must(database, SETUP);
+        fuzz_work = 1000 * FUZZ_WORK_MOST;
+        if (sqlite3_exec(database, SETUP, NULL, NULL, NULL) != SQLITE_OK)
+            abort(); /* the target itself is wrong */
         sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
         sqlite3_exec(database, "PRAGMA writable_schema = 1", NULL, NULL, NULL);
         sqlite3_exec(database, TAMPERING[first], NULL, NULL, NULL);

@@ -16,11 +16,10 @@ static void list_of_names(void) {
     bloom_layout_list(text, sizeof text, false);
     assert_memory_equal(text, FIRST, sizeof FIRST - 1);
     for (size_t size = 1; size <= strlen(text) + 1; size++) {
-        char *room = (char *)allocate_exactly(size);
+        FREED char *room = (char *)allocate_exactly(size);
         bloom_layout_list(room, size, false);
         assert_non_null(memchr(room, '\0', size));
         assert_memory_equal(room, text, strlen(room));
-        free(room);
     }
 }
 
@@ -183,9 +182,8 @@ static void short_bytes(void) {
     char problem[BLOOM_PROBLEM_SIZE];
     for (size_t i = 0; bloom_exchanges[i] != NULL; i++)
         for (size_t length = 0; length < 32; length++) {
-            uint8_t *bytes = allocate_exactly(length);
+            FREED uint8_t *bytes = allocate_exactly(length);
             assert_false(bloom_exchange_read(bloom_exchanges[i], bytes, length, &foreign, problem));
-            free(bytes);
         }
 }
 

@@ -54,7 +54,8 @@ static void every_number_of_keys(void) {
     static const size_t LARGER[] = {2047, 2048, 4000, 16383, 16384, 33000, 70000};
     for (size_t i = 0; i < 300 + COUNT_OF(LARGER); i++) {
         const size_t count = i < 300 ? i : LARGER[i - 300];
-        uint64_t *words = random_words(count, count), random = 5;
+        FREED uint64_t *words = random_words(count, count);
+        uint64_t random = 5;
         struct made made = made_of(words, count, 0.01);
         unsigned others = 0;
         for (unsigned question = 0; question < 1000; question++)
@@ -62,7 +63,6 @@ static void every_number_of_keys(void) {
         /* 7 bits: 7.8 expected; none in an empty filter. */
         assert_true(others < 30 && (count > 0 || others == 0));
         free(made.payload);
-        free(words);
     }
 }
 
@@ -84,7 +84,7 @@ static void chosen_keys(void) {
     static const uint64_t SALT[2] = {1, 2};
     for (size_t i = 0; i < COUNT_OF(SEEDS); i++) {
         const size_t count = 2 * SEEDS[i] + 1;
-        uint64_t *words = random_words(count, 1);
+        FREED uint64_t *words = random_words(count, 1);
         struct made made;
         attack_words(words, SEEDS[i]);
         const enum bloom_built built = make(&made, words, count, 0.004);
@@ -101,7 +101,6 @@ static void chosen_keys(void) {
         made = made_of(words, count, 0.004);
         assert_true(seed_number(&made, words, count) < 10);
         free(made.payload);
-        free(words);
     }
 }
 
@@ -131,7 +130,7 @@ static void any_payload(void) {
                       .rate = ldexp(1, -(int)width),
                       .bits = ((segments + 2) << log) * width,
                       .extra = {random_next(&random), width | log << 8 | segments << 16}}};
-        uint64_t *words = random_words(KEYS, round);
+        FREED uint64_t *words = random_words(KEYS, round);
         const unsigned count = round % (KEYS + 1);
         uint8_t found[KEYS];
         made.payload = empty_payload(&made.shape);
@@ -140,17 +139,15 @@ static void any_payload(void) {
         for (unsigned i = 0; i < count; i++)
             assert_int_equal(found[i], has(&made, words[i]));
         free(made.payload);
-        free(words);
     }
 }
 
 static void little_memory(void) {
     enum { KEYS = 100000 };
-    uint64_t *words = random_words(KEYS, 3);
+    FREED uint64_t *words = random_words(KEYS, 3);
     struct made made = made_of(words, KEYS, 0.01);
     assert_in_range(made.bytes_most, 0, 24 * KEYS);
     free(made.payload);
-    free(words);
 }
 
 RUN_GROUP("fuse",

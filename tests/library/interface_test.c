@@ -98,7 +98,8 @@ static void views(void) {
     const void *bytes = sqlite_bloom_filter_bytes(filter, &length);
     for (size_t offset = 0; offset < 9; offset++) {
         filter_t *view;
-        uint8_t *memory = allocate_exactly(offset + length), *at = memory + offset;
+        FREED uint8_t *memory = allocate_exactly(offset + length);
+        uint8_t *at = memory + offset;
         memcpy(at, bytes, length);
         assert_int_equal(sqlite_bloom_filter_open_writable(&view, at, length, NULL, NULL), 0);
         adds(view, text("a"), 0);
@@ -112,7 +113,6 @@ static void views(void) {
         assert_int_equal(sqlite_bloom_filter_add_integer(view, 1, NULL), SQLITE_BLOOM_REFUSED);
         checks(view, text("b"), 0);
         sqlite_bloom_filter_close(view);
-        free(memory);
     }
     sqlite_bloom_filter_close(NULL);
     sqlite_bloom_builder_close(NULL);

@@ -81,9 +81,10 @@ static void compare_batches(const struct bloom_kernel *kernel) {
             const uint64_t blocks = 1 + random_below(&random, BLOCKS_MOST);
             const size_t offset = random_below(&random, 3), bytes = blocks * BLOOM_BLOCK_BYTES;
             const struct bloom_shape shape = shape_of_blocks(probes, blocks);
-            uint8_t *memory = allocate_exactly(offset + bytes), *payload = memory + offset;
-            uint8_t *expected = allocate_exactly(bytes), *found = allocate_exactly(count);
-            uint64_t *values = random_words(count, random_next(&random));
+            FREED uint8_t *memory = allocate_exactly(offset + bytes),
+                          *expected = allocate_exactly(bytes), *found = allocate_exactly(count);
+            uint8_t *payload = memory + offset;
+            FREED uint64_t *values = random_words(count, random_next(&random));
             for (size_t i = 0; i < count / 2; i++)
                 naive_add(naive_block(expected, values[i], blocks), values[i], probes, probes);
             kernel->add(&shape, payload, values, count / 2);
@@ -100,10 +101,6 @@ static void compare_batches(const struct bloom_kernel *kernel) {
                 assert_int_equal(found[i], kernel->check_block(&shape, block, &values[i]));
                 answers[found[i]]++;
             }
-            free(memory);
-            free(expected);
-            free(values);
-            free(found);
         }
     assert_true(answers[0] > 10000 && answers[1] > 10000);
 }
@@ -132,7 +129,8 @@ static void compare_counters(const struct bloom_kernel *kernel) {
     for (unsigned round = 0; round < ROUNDS; round++)
         for (uint32_t probes = 1; probes <= PROBES_MOST; probes++) {
             size_t offset = random_below(&random, 3);
-            uint8_t *memory = allocate_exactly(offset + COUNTING_BYTES), *block = memory + offset;
+            FREED uint8_t *memory = allocate_exactly(offset + COUNTING_BYTES);
+            uint8_t *block = memory + offset;
             const struct bloom_shape shape = counting_shape(probes);
             uint64_t value = random_next(&random);
             const uint32_t left_out = (uint32_t)random_below(&random, 2 * probes);
@@ -144,7 +142,6 @@ static void compare_counters(const struct bloom_kernel *kernel) {
             if (left_out < probes)
                 set_counter(block, naive_probe(value, left_out), 0);
             assert_int_equal(kernel->check_block(&shape, block, &value), left_out >= probes);
-            free(memory);
         }
 }
 
@@ -172,17 +169,16 @@ static void compare_parquet(const struct bloom_kernel *kernel) {
     uint64_t random = 5, yes = 0;
     const struct bloom_shape shape = {
         .layout = &bloom_layout_parquet, .probes = 8, .bits = BLOCKS * 256};
-    uint8_t *payload = empty_payload(&shape);
-    uint64_t *words = random_words(KEYS, 6);
+    FREED uint8_t *payload = empty_payload(&shape);
+    FREED uint64_t *words = random_words(KEYS, 6);
     bloom_layout_parquet.add(&shape, payload, words, KEYS / 2);
     for (size_t count = 0; count <= KEYS; count++) {
-        uint8_t *found = allocate_exactly(count);
+        FREED uint8_t *found = allocate_exactly(count);
         kernel->check_many(&shape, payload, words, count, found);
         for (size_t i = 0; i < count; i++) {
             assert_int_equal(found[i], naive_parquet_check(payload, words[i], BLOCKS));
             assert_true(found[i] || i >= KEYS / 2);
         }
-        free(found);
     }
     for (unsigned round = 0; round < 5000; round++) {
         const uint64_t word = words[round % KEYS];
@@ -195,8 +191,6 @@ static void compare_parquet(const struct bloom_kernel *kernel) {
         payload[at] = before;
     }
     assert_in_range(yes, 2000, 3000);
-    free(words);
-    free(payload);
 }
 
 static void parquet(void) {

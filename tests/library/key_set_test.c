@@ -55,13 +55,11 @@ static uint64_t count_distinct(const struct bloom_layout *layout, const struct b
 static void assert_builds(const struct bloom_key_set *set, const struct bloom_hash *keys,
                           size_t count) {
     struct bloom_shape shape = {.layout = set->layout, .probes = 5, .bits = 1 << 18};
-    uint8_t *built = empty_payload(&shape), *direct = empty_payload(&shape);
+    FREED uint8_t *built = empty_payload(&shape), *direct = empty_payload(&shape);
     assert_int_equal(bloom_key_set_build(set, &shape, built), BLOOM_BUILT);
     for (size_t i = 0; i < count; i++)
         set->layout->add(&shape, direct, keys[i].words, 1);
     assert_memory_equal(built, direct, (size_t)bloom_payload_bytes(&shape));
-    free(built);
-    free(direct);
 }
 
 static const struct bloom_layout *const BOTH[] = {&bloom_layout_blocked, &bloom_layout_classic};
@@ -122,7 +120,7 @@ static struct bloom_hash key_of(int family, uint64_t i) {
 /* Around every change of what a set is made of; all keys distinct, each twice, or all equal. */
 static void families_are_counted(void) {
     static const size_t COUNTS[] = {0, 1, 2, 17, 2048, 2049, 4095, 4096, 4097, 4098, 20000};
-    struct bloom_hash *keys = repeated_keys(20000, 1);
+    FREED struct bloom_hash *keys = repeated_keys(20000, 1);
     for (int family = 0; family < FAMILIES; family++)
         for (size_t i = 0; i < COUNT_OF(COUNTS); i++)
             for (size_t ranges = 0; ranges < 3; ranges++) {
@@ -133,7 +131,6 @@ static void families_are_counted(void) {
                     keys[key] = key_of(family, range > 0 ? key % range : key);
                 assert_exact(keys, count);
             }
-    free(keys);
 }
 
 /* Keys of four words that share the first and the last are still different. */
@@ -165,20 +162,19 @@ static void memory_is_bounded(void) {
     for (size_t i = 0; i < COUNT_OF(BOUNDS) * COUNT_OF(BOTH); i++) {
         const struct bloom_layout *layout = BOTH[i % COUNT_OF(BOTH)];
         const size_t row = i / COUNT_OF(BOTH);
-        struct bloom_hash *keys = repeated_keys(KEYS, BOUNDS[row].distinct);
+        FREED struct bloom_hash *keys = repeated_keys(KEYS, BOUNDS[row].distinct);
         struct bloom_key_set set = new_set(layout);
         add_keys(&set, keys, KEYS);
         assert_settles_to(&set, BOUNDS[row].distinct);
         if (has_real_limits())
             assert_in_range(memory.bytes_most, 0, layout->hash_words * BOUNDS[row].bytes_most);
         end_set(&set);
-        free(keys);
     }
 }
 
 /* A query may have a million groups: a set of a few keys must be small. */
 static void few_keys_take_few_bytes(void) {
-    struct bloom_hash *keys = repeated_keys(16, 16);
+    FREED struct bloom_hash *keys = repeated_keys(16, 16);
     for (size_t i = 0; i < 2 * COUNT_OF(BOTH); i++) {
         struct bloom_key_set set = new_set(BOTH[i / 2]);
         add_keys(&set, keys, i % 2 ? 16 : 0);
@@ -189,7 +185,6 @@ static void few_keys_take_few_bytes(void) {
         }
         end_set(&set);
     }
-    free(keys);
 }
 
 /* ---- Chosen keys ---- */
@@ -221,7 +216,7 @@ static void chosen_keys_do_not_pile_up(void) {
     static const struct bloom_layout *const LAYOUTS[] = {
         &bloom_layout_blocked, &bloom_layout_classic, &bloom_layout_counting};
     uint64_t random = 11;
-    struct bloom_hash *keys = repeated_keys(KEYS, 1);
+    FREED struct bloom_hash *keys = repeated_keys(KEYS, 1);
     for (int family = 0; family < CHOSEN_FAMILIES; family++) {
         for (uint64_t i = 0; i < KEYS; i++) {
             const struct bloom_hash wanted = chosen(family, i + 1);
@@ -243,7 +238,6 @@ static void chosen_keys_do_not_pile_up(void) {
             end_set(&set);
         }
     }
-    free(keys);
 }
 
 /* ---- Failing memory ---- */
@@ -293,7 +287,7 @@ static void allocations_fail(void) {
         const struct bloom_layout *layout = BOTH[i % COUNT_OF(BOTH)];
         const size_t row = i / COUNT_OF(BOTH), count = SETS[row].count;
         const uint64_t distinct = SETS[row].distinct;
-        struct bloom_hash *keys = repeated_keys(count, distinct);
+        FREED struct bloom_hash *keys = repeated_keys(count, distinct);
         for (size_t key = 0; key < count && SETS[row].crowded; key++)
             keys[key].words[0] >>= 9;
         assert_int_equal(add_with_failures(layout, keys, count, distinct, 0, 0), 0);
@@ -305,7 +299,6 @@ static void allocations_fail(void) {
             assert_int_equal(add_with_failures(layout, keys, count, distinct, from, from), 1);
             assert_true(add_with_failures(layout, keys, count, distinct, from, UINT64_MAX) >= 1);
         }
-        free(keys);
     }
 }
 

@@ -42,9 +42,10 @@ static void add_and_check_many(const struct bloom_shape *shape) {
     uint64_t random = 4;
     for (size_t count = 0; count <= KEYS; count++) {
         const size_t offset = count % ADDRESSES, in = count - count / 3;
-        uint64_t *words = random_words(count * width, count);
-        uint8_t *memory = allocate_exactly(offset + bytes), *payload = memory + offset;
-        uint8_t *found = allocate_exactly(count), *expected = empty_payload(shape);
+        FREED uint64_t *words = random_words(count * width, count);
+        FREED uint8_t *memory = allocate_exactly(offset + bytes), *found = allocate_exactly(count),
+                      *expected = empty_payload(shape);
+        uint8_t *payload = memory + offset;
         for (size_t i = 0; i < count * width; i += 7)
             words[i] = random_word(&random);
         layout->add(shape, payload, words, in);
@@ -60,10 +61,6 @@ static void add_and_check_many(const struct bloom_shape *shape) {
             assert_int_equal(found[key], layout->check(shape, payload, words + key * width));
             assert_true(found[key] == 1 || (found[key] == 0 && key >= in));
         }
-        free(words);
-        free(memory);
-        free(found);
-        free(expected);
     }
 }
 
@@ -85,7 +82,7 @@ static void any_number_at_any_address(void) {
 static void a_counter_at_zero_stays(void) {
     const struct bloom_shape shape = shape_of(&bloom_layout_counting, 21, 4 * BLOCK);
     uint64_t random = 4;
-    uint8_t *payload = empty_payload(&shape);
+    FREED uint8_t *payload = empty_payload(&shape);
     for (unsigned round = 0; round < 100; round++) {
         uint64_t key = random_next(&random);
         memset(payload, 0x11, 4 * BLOCK / 8);
@@ -94,7 +91,6 @@ static void a_counter_at_zero_stays(void) {
             assert_int_equal(payload[i] & 0xee, 0);
         assert_int_equal(bloom_layout_counting.check(&shape, payload, &key), 0);
     }
-    free(payload);
 }
 
 /* Every pair of counters, at even and at odd places. */

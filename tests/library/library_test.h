@@ -74,6 +74,13 @@ static inline uint8_t *allocate_exactly(size_t length) {
     return bytes;
 }
 
+/* A pointer that is declared so is freed at the end of its block. */
+#define FREED __attribute__((cleanup(free_at_end)))
+
+static inline void free_at_end(void *pointer) {
+    free(*(void **)pointer);
+}
+
 static inline uint8_t *copy_exactly(const void *from, size_t length) {
     uint8_t *bytes = allocate_exactly(length);
     if (length > 0)

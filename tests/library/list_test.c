@@ -37,19 +37,17 @@ static void random_lists(void) {
             memcpy(bytes + length, piece, size);
             length += size;
         }
-        uint8_t *copy = fuzz_copy(bytes, length);
+        FREED uint8_t *copy = fuzz_copy(bytes, length);
         memset(&list, (int)(round % 256), sizeof list); /* as if another one was left amid a line */
         entries += read_list(&list, copy, length, &more);
         keys += more;
-        free(copy);
     }
     for (unsigned round = 0; round < 2000; round++) {
         uint8_t bytes[200];
         size_t length = random_below(&random, sizeof bytes);
         random_fill(&random, bytes, length);
-        uint8_t *copy = fuzz_copy(bytes, length);
+        FREED uint8_t *copy = fuzz_copy(bytes, length);
         read_list(&list, copy, length, &more);
-        free(copy);
     }
     assert_true(keys > 500 && entries > 2 * keys);
 }
@@ -58,18 +56,17 @@ static void random_lists(void) {
  */
 static void assert_soon_read(const uint8_t *bytes, size_t length, unsigned entries_least) {
     static struct bloom_list list;
-    uint8_t *copy = fuzz_copy(bytes, length);
+    FREED uint8_t *copy = fuzz_copy(bytes, length);
     unsigned keys;
     const clock_t start = clock();
     assert_true(read_list(&list, copy, length, &keys) >= entries_least);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 1);
-    free(copy);
 }
 
 /* Between letters, which keep what is blank in the line. */
 static void long_lists(void) {
     enum { LENGTH = 1 << 18 };
-    uint8_t *bytes = malloc(LENGTH + 20);
+    FREED uint8_t *bytes = malloc(LENGTH + 20);
     assert_non_null(bytes);
     for (size_t i = 0; i < COUNT_OF(PIECES); i++)
         for (unsigned line = i % 3 ? 16000 : 126; line <= 16000; line *= 127) {
@@ -86,7 +83,6 @@ static void long_lists(void) {
             }
             assert_soon_read(bytes, length, 0);
         }
-    free(bytes);
 }
 
 /* Lines that are made of parts, each a text that is repeated up to an end. What is asked of the
@@ -112,7 +108,7 @@ static void many_fields_and_exceptions(void) {
         {{"||", 2}, {"w.", 250}, {"w^$domain=", 260}, {"~z.*|", LINE - 5}},
         {{"||", 2}, {"w.", HALF}, {"w^$domain=", HALF + 10}, {"~z.*|", LINE - 5}},
     };
-    uint8_t *bytes = malloc(LINES * LINE);
+    FREED uint8_t *bytes = malloc(LINES * LINE);
     assert_non_null(bytes);
     for (size_t i = 0; i < COUNT_OF(CASES); i++) {
         memset(bytes, '\n', LINES * LINE);
@@ -122,7 +118,6 @@ static void many_fields_and_exceptions(void) {
                     memcpy(line + used, CASES[i][part].text, strlen(CASES[i][part].text));
         assert_soon_read(bytes, LINES * LINE, LINES);
     }
-    free(bytes);
 }
 
 RUN_GROUP("list",

@@ -16,8 +16,8 @@ struct parsed {
 
 static struct parsed parse(const void *bytes, size_t length) {
     struct parsed parsed = {.text = NULL};
-    uint8_t *copy = copy_exactly(bytes, length);
-    uint8_t *room = allocate_exactly((size_t)BLOOM_URL_ROOM(length));
+    FREED uint8_t *copy = copy_exactly(bytes, length);
+    FREED uint8_t *room = allocate_exactly((size_t)BLOOM_URL_ROOM(length));
     if (bloom_url_parse(&parsed.url, copy, length, room)) {
         assert_true(parsed.url.host >= 1);
         assert_true(parsed.url.host < parsed.url.path);
@@ -29,8 +29,6 @@ static struct parsed parse(const void *bytes, size_t length) {
         parsed.url.length = 0;
         parsed.text = (char *)copy_exactly("(none)", 7);
     }
-    free(copy);
-    free(room);
     return parsed;
 }
 
@@ -134,10 +132,9 @@ static void check_properties(const uint8_t *bytes, size_t length) {
         assert_int_equal(found[0].length, parsed.url.length);
         for (unsigned i = 0; i < count; i++) {
             const char *key = parsed.text + found[i].start;
-            char *copy = (char *)allocate_exactly(found[i].length + 1);
+            FREED char *copy = (char *)allocate_exactly(found[i].length + 1);
             memcpy(copy, key, found[i].length);
             assert_canonical(key, found[i].length, copy, true);
-            free(copy);
             for (unsigned j = 0; j < i; j++)
                 assert_false(found[i].length == found[j].length &&
                              memcmp(key, parsed.text + found[j].start, found[i].length) == 0);
@@ -183,7 +180,7 @@ static void megabytes(void) {
         "a.",  "1.", "\u00fc", "\u00fc.", "\xff",  "f",       "-",
         "0x",  "A",  "xn--",   "%2525",   "::",    "%2e%2e/", "\xf0\x9f\x98\x80"};
     enum { LENGTH = 1 << 20 };
-    uint8_t *bytes = malloc(LENGTH + 10), *room = malloc((size_t)BLOOM_URL_ROOM(LENGTH + 10));
+    FREED uint8_t *bytes = malloc(LENGTH + 10), *room = malloc((size_t)BLOOM_URL_ROOM(LENGTH + 10));
     assert_non_null(bytes);
     assert_non_null(room);
     clock_t start = clock();
@@ -206,8 +203,6 @@ static void megabytes(void) {
     assert_true(hosts_found > 50);
     /* 0.01 s or so for each, however busy the machine is. */
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 60);
-    free(room);
-    free(bytes);
 }
 
 RUN_GROUP("url", TEST("Names that are mapped to too much have no key", long_names),

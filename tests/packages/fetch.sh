@@ -21,8 +21,14 @@ command -v npm >/dev/null || exit 0
 npm_install() {
     npm install --silent --no-audit --no-fund --prefer-offline --prefix "$@"
 }
-# Some compile SQLite here, and fast.
-CFLAGS=-O0 CXXFLAGS=-O0 npm_install $folder better-sqlite3@12 sqlite3@6 libsql bun deno \
+# Some compile SQLite here, and fast: the last option counts.
+mkdir -p $folder/compilers
+for name in cc gcc c++ g++; do
+    printf '#!/bin/sh\nexec %s "$@" -O0\n' "$(command -v $name || echo $name)" \
+        >$folder/compilers/$name
+    chmod +x $folder/compilers/$name
+done
+PATH=$PWD/$folder/compilers:$PATH npm_install $folder better-sqlite3@12 sqlite3@6 libsql bun deno \
     drizzle-orm@0.45 knex@3 kysely@0.28 typeorm@1 \
     typescript@5 @types/better-sqlite3 @types/node axe-core \
     vite@8.3.8 webpack@5.112.2 webpack-cli@7.3.1 esbuild@0.28.2 rollup@4.68.8 \

@@ -54,12 +54,10 @@ class Load(unittest.TestCase):
 
     def test_connections_within_others(self):
         """README has an engine, the app of Django and aiosqlite."""
-        with sqlalchemy.create_engine("sqlite://").connect() as connection:
-            sqlite_bloom.load(connection)
-            self.assertEqual(connection.execute(QUERY).scalar(), 1)
-        with sqlalchemy.orm.Session(sqlalchemy.create_engine("sqlite://")) as session:
-            sqlite_bloom.load(session)
-            self.assertEqual(session.execute(QUERY).scalar(), 1)
+        for opened_by in (sqlalchemy.engine.Engine.connect, sqlalchemy.orm.Session):
+            with opened_by(sqlalchemy.create_engine("sqlite://")) as connection:
+                sqlite_bloom.load(connection)
+                self.assertEqual(connection.execute(QUERY).scalar(), 1)
         django.setup()
         sqlite_bloom.load(django.db.connection)
         with django.db.connection.cursor() as cursor:

@@ -11,19 +11,14 @@ PICTURE = TOP / "ext/packages/web/screenshot.png"
 LIST = "0.0.0.0 evil.example\n||host.example/malware/*"
 URLS = ["HTTP://Sub.Evil.example:80/a/../b?c#d", r"http:\\host%2eexample\malware\x",
         "http://notevil.example/"]
-# A line around the picture, as the page that shows it may be white, too.
-FRAME = """([top, height]) => {
-    const frame = document.createElement("div");
-    frame.style = "position: absolute; left: 0; width: 100%; pointer-events: none;"
-        + ` top: ${top}px; height: ${height}px; border: 1px solid #8d9299`;
-    document.body.append(frame);
-}"""
-WIDTH, MARGIN = 960, 12
+# What is asked, and the answers, with a line around them, as the page that shows it may be white.
+STYLE = """#ask > :not(#ask-form, #ask-form ~ *), #several ~ * { display: none !important }
+#ask { padding: 12px; border: 1px solid #8d9299 }"""
 
 
 def main(file=PICTURE):
     with chromium() as browser:
-        page = browser.new_context(viewport={"width": WIDTH, "height": 900}, color_scheme="light",
+        page = browser.new_context(viewport={"width": 960, "height": 900}, color_scheme="light",
                                    reduced_motion="reduce", device_scale_factor=1.5).new_page()
         page.goto((BUILD / "web/index.html").as_uri())
         page.wait_for_selector("body[data-ready]")
@@ -35,14 +30,9 @@ def main(file=PICTURE):
         page.fill("#urls", "\n".join(URLS))
         page.click("#ask-form button[type=submit]")
         page.wait_for_selector("#several:visible")
-        page.click("#own > summary")
-        page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-        top = page.locator("#ask-form").bounding_box()["y"] - MARGIN
-        table = page.locator("#several").bounding_box()
-        height = table["y"] + table["height"] + MARGIN - top
-        page.evaluate(FRAME, [top, height])
-        page.screenshot(path=file, full_page=True,
-                        clip={"x": 0, "y": top, "width": WIDTH, "height": height})
+        page.evaluate("document.activeElement.blur()")
+        page.add_style_tag(content=STYLE)
+        page.locator("#ask").screenshot(path=file)
 
 
 if __name__ == "__main__":

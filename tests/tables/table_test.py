@@ -120,17 +120,6 @@ class TableTest(unittest.TestCase):
         return run.stdout
 
 
-class Limits(TableTest):
-    def test_the_limit_of_a_connection_counts_for_the_filter_and_not_for_rows(self):
-        connection = self.make(capacity=100_000)
-        connection.limit(apsw.SQLITE_LIMIT_LENGTH, 1000)
-        insert_numbers(connection, 1, 1000)
-        with self.assertRaisesRegex(apsw.Error, "values of this connection are limited to 1000"):
-            rows(connection, "SELECT filter FROM s")
-        self.assertEqual(connection.limit(apsw.SQLITE_LIMIT_LENGTH), 1000)
-        self.assertEqual(count_found(connection, 1, 1000), 1000)
-
-
 class Protection(TableTest):
     def test_tables_work_under_defensive_and_shadow_tables_are_protected(self):
         insert_numbers(self.make(capacity=50), 1, 500)

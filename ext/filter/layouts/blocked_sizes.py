@@ -14,11 +14,8 @@ taken exactly: k further throws hit j distinct bits with probability S(k, j) 512
 (S: Stirling numbers of the second kind), and by inclusion and exclusion these are all set with
 probability sum over s of (-1)^s C(j, s) (1 - s/512)^(i k), which the Poisson mixture turns into
 exp(-(512/c) (1 - (1 - s/512)^k)). The alternating sum cancels, hence 60 digits.
-
-`blocked_sizes.py` prints the table; `blocked_sizes.py rate K BITS_PER_KEY` prints one rate.
 """
 
-import sys
 from decimal import ROUND_CEILING, Decimal, getcontext
 from math import comb
 
@@ -118,9 +115,5 @@ def print_table():
             print(" ".join(half))
 
 
-if len(sys.argv) == 4 and sys.argv[1] == "rate":
-    print(f"{rate(int(sys.argv[2]), Decimal(sys.argv[3])):.6e}")
-elif len(sys.argv) == 1:
+if __name__ == "__main__":
     print_table()
-else:
-    sys.exit(__doc__)
