@@ -53,7 +53,7 @@ class Load(unittest.TestCase):
                              .scalar(), bytes(filter))
 
     def test_connections_within_others(self):
-        """README has an engine, the app of Django and aiosqlite."""
+        """ORMS.md has an engine and the app of Django, and README has aiosqlite."""
         for opened_by in (sqlalchemy.engine.Engine.connect, sqlalchemy.orm.Session):
             with opened_by(sqlalchemy.create_engine("sqlite://")) as connection:
                 sqlite_bloom.load(connection)
