@@ -15,7 +15,6 @@ REPOSITORY = BUILD / "java/repository"
 FOLDER = REPOSITORY / GROUP / "sqlite-bloom" / RELEASE
 JAR = FOLDER / f"sqlite-bloom-{RELEASE}.jar"
 STORE = WORK / "m2"
-README = TOP / "ext/packages/java/README.md"
 # What the project of the README gets besides: where our package is.
 REPOSITORIES = f"""  <repositories><repository>
     <id>built</id><url>{REPOSITORY.as_uri()}</url>
@@ -74,7 +73,7 @@ class Project(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        (project,) = examples(README.read_text(), "xml")
+        (project,) = examples((TOP / "ext/packages/java/README.md").read_text(), "xml")
         project = project.replace("  <dependencies>", f"{REPOSITORIES}  <dependencies>")
         (cls.folder / "pom.xml").write_text(project.replace(">8<", ">17<"))
         sources = cls.folder / "src/main/java"

@@ -41,6 +41,8 @@ OWN_ASKED = [
     ["http://host.example/Malware/deep/x", HIT, "host.example/Malware/"],
     ["http://good.example/", CLEAR, ""],
     ["http://xn--bcher-kva.example/", HIT, "xn--bcher-kva.example/"],
+    ["\x01 ws:clean.example", CLEAR, ""],  # a browser skips what comes first
+    ["what is this?", NO_HOST, ""],
     ["mailto:someone@evil", NO_HOST, ""]]
 MORE = ", and more for a URL, which has several keys."
 # Drops a long list on the page.
@@ -241,7 +243,7 @@ class Page(Scratch):
         self.ask(*(row[0] for row in OWN_ASKED))
         self.assert_own_list("pasted.txt: 4 keys in a filter of 128 bytes. False positives: 1 in"
                              f" 1,000 keys{MORE}")
-        self.assertEqual(self.text("#verdict"), "4 of 7 are on the list.")
+        self.assertEqual(self.text("#verdict"), "4 of 9 are on the list.")
         self.use_list(OWN_NAME, OWN_LIST)
         self.assert_own_list(OWN_NAME)
         self.select("#rule", "url_nocase")

@@ -278,8 +278,13 @@ async function askAll(urls) {
 
 // Whether a browser could go to the host of a URL, of which the extension only says that it is not
 // on the list.
-const canBeHost = (url) =>
-  URL.canParse(url.replace(/^[\0- ]*(?:[a-z][a-z\d+.-]*:)?[\\/]*/i, "https://"));
+function canBeHost(url) {
+  const [authority] = url
+    .replace(/^[\0- ]+|[\0- ]+$|[\t\r\n]/g, "")
+    .replace(/^(?:[a-z][a-z\d+.-]*:)?[\\/]*/i, "")
+    .split(/[\\/?#]/);
+  return !/[\s"'<>\p{Cc}]/u.test(authority.split("@").at(-1));
+}
 
 async function showAnswers(from, mine, answers) {
   const verdict = element("verdict");
