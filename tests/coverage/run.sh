@@ -31,6 +31,7 @@ newest="PYTHON=$PYTHON sh tests/runner/newest.sh"
 "$PYTHON" tests/runner/run.py --build $library "$@" \
     "world=STATEMENTS=1 $build/tests/world" \
     "random world=ROUNDS=1000 $build/tests/world random" \
+    "interface_test with small limits=BLOOM_LIMITS=smallest $build/tests/interface_test" \
     "random world with small limits=BLOOM_LIMITS=smallest ROUNDS=1000 $build/tests/world random" \
     "world with faults=FAULTS=16 STATEMENTS=1 STARTS=waiting KINDS=wal $build/tests/world" \
     "threads=$build/tests/threads_test $build $library" \

@@ -249,6 +249,7 @@ static bool run_query(const struct statement *statement) {
 static bool run_cursor(const struct statement *statement) {
     if (run.mine.cursor.statement != NULL) {
         cursor_read(&run.mine);
+        look(); /* it may have kept a snapshot */
         return true;
     }
     cursor_open(statement->sql);
