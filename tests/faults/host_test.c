@@ -266,6 +266,24 @@ static void busy_close_loses_no_names(void) {
 #endif
 }
 
+/* When row 0 is of another table amid a query, or gone, the query ends as that of an ordinary table
+ * does. */
+static void another_row_0_ends_a_query(void) {
+    static const char *const CHANGES[] = {
+        "UPDATE t_data SET data = (SELECT data FROM u_data WHERE id = 0) WHERE id = 0",
+        "DELETE FROM t_data WHERE id = 0",
+    };
+    for (size_t i = 0; i < COUNT_OF(CHANGES); i++) {
+        CLOSED_AT_END *database = open_database(":memory:");
+        run(database, "CREATE VIRTUAL TABLE t " TABLE_OF_20 "; CREATE VIRTUAL TABLE u USING "
+                      "bloom(capacity=30, fpr=1e-9, growth=off); "
+                      "INSERT INTO t(key) VALUES (1), (2), (3)");
+        sqlite3_stmt *query = begin(database, FOUND);
+        run(database, CHANGES[i]);
+        require_rest(query, SQLITE_ABORT, 0);
+    }
+}
+
 /* A table that was dropped is back with keys that a rollback takes away, which no object hears of:
  * the one that has changed it is gone. */
 static void dropped_keys_are_not_remembered(void) {
@@ -412,28 +430,28 @@ static void the_name_of_main_changes(void) {
                   "INSERT INTO t(key) VALUES (2)");
 }
 
-RUN_GROUP("host",
-          TEST("An SQLite that is too old is refused in words, and gets no function",
-               old_sqlite_is_refused),
-          TEST("An SQLite without what tables need is refused in words",
-               sqlite_without_functions_is_refused),
-          TEST("Another SQLite library is refused until the last use by the first one is over",
-               one_library_is_served),
-          TEST("A copy that is loaded already is left in place, and nothing else is used",
-               a_copy_is_left_in_place),
-          TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
-               forbidden_questions_do_not_stop),
-          TEST("A limit on values is for filters, and not for the rows of a table", tiny_limits),
-          TEST("A close that is refused writes what waits, or ends the transaction",
-               busy_close_writes_or_ends),
-          TEST("After a close that is refused a name is committed as ever",
-               busy_close_leaves_names),
-          TEST("After a close that is refused a name is rolled back for queries under way, too",
-               busy_close_loses_no_names),
-          TEST("Keys of a table that was dropped and is back are not remembered",
-               dropped_keys_are_not_remembered),
-          TEST("A SAVEPOINT that cannot write what waits says so in the log",
-               savepoint_logs_what_waits),
-          TEST("Before SQLite 3.34 every key is written at once", older_releases_have_no_drafts),
-          TEST("A host may finalize all statements before it closes", hosts_finalize_everything),
-          TEST("A schema that has another name now is named", the_name_of_main_changes))
+RUN_GROUP(
+    "host",
+    TEST("An SQLite that is too old is refused in words, and gets no function",
+         old_sqlite_is_refused),
+    TEST("An SQLite without what tables need is refused in words",
+         sqlite_without_functions_is_refused),
+    TEST("Another SQLite library is refused until the last use by the first one is over",
+         one_library_is_served),
+    TEST("A copy that is loaded already is left in place, and nothing else is used",
+         a_copy_is_left_in_place),
+    TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
+         forbidden_questions_do_not_stop),
+    TEST("A limit on values is for filters, and not for the rows of a table", tiny_limits),
+    TEST("A close that is refused writes what waits, or ends the transaction",
+         busy_close_writes_or_ends),
+    TEST("After a close that is refused a name is committed as ever", busy_close_leaves_names),
+    TEST("After a close that is refused a name is rolled back for queries under way, too",
+         busy_close_loses_no_names),
+    TEST("A query whose table is another one now, or is gone, ends", another_row_0_ends_a_query),
+    TEST("Keys of a table that was dropped and is back are not remembered",
+         dropped_keys_are_not_remembered),
+    TEST("A SAVEPOINT that cannot write what waits says so in the log", savepoint_logs_what_waits),
+    TEST("Before SQLite 3.34 every key is written at once", older_releases_have_no_drafts),
+    TEST("A host may finalize all statements before it closes", hosts_finalize_everything),
+    TEST("A schema that has another name now is named", the_name_of_main_changes))
