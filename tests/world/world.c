@@ -476,7 +476,8 @@ unsigned state(void) {
 
 /* ---- What is compared ---- */
 
-/* In a shared cache keys wait in the memory of a transaction that has written them. */
+/* In a shared cache keys, and that some are gone, wait in the memory of a transaction that has
+ * written them. */
 static bool others_wait(const sqlite3 *database) {
     return (kind->holds & IN_SHARED) != 0 && database == run.other.database &&
            !sqlite3_get_autocommit(run.mine.database);
@@ -499,8 +500,7 @@ static void check_keys(sqlite3 *database, const char *name, int id, const char *
     int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
-    while (code == SQLITE_ROW && (is_held(sqlite3_column_int(statement, 0)) ||
-                                  (may_wait && sqlite3_column_int(statement, 1) == 0)))
+    while (code == SQLITE_ROW && (may_wait || is_held(sqlite3_column_int(statement, 0))))
         code = sqlite3_step(statement);
     if (code == SQLITE_ROW)
         violate("%s: key %d of %s %s", when, sqlite3_column_int(statement, 0), name,
@@ -708,7 +708,7 @@ void cursor_read(struct connection *connection) {
         for (int passed_key = cursor->key + 1; passed_key <= key && passed_key <= cursor->last;
              passed_key++)
             if (has[passed_key] != (passed_key == key) && !is_held(passed_key) &&
-                !(has[passed_key] && others_wait(database)))
+                !others_wait(database))
                 violate("a cursor: key %d %s", passed_key,
                         has[passed_key] ? "is lost" : "was never added");
         cursor->key = key;
