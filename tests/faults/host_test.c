@@ -266,8 +266,7 @@ static void busy_close_loses_no_names(void) {
 #endif
 }
 
-/* When row 0 is of another table amid a query, or gone, the query ends as that of an ordinary table
- * does. */
+/* A query ends with SQLITE_ABORT_ROLLBACK if row 0 of its table is exchanged or deleted. */
 static void another_row_0_ends_a_query(void) {
     static const char *const CHANGES[] = {
         "UPDATE t_data SET data = (SELECT data FROM u_data WHERE id = 0) WHERE id = 0",
