@@ -151,7 +151,7 @@ TEST_SUITES = \
         $(WORLD)' \
     'world, other sorts=RARE=0 SORTS="counting aged salted" KINDS="memory memdb wal" \
         $(WORLD)' \
-    'world, renamed=RARE=0 SORTS=plain STARTS=renamed KINDS="memory wal deserialized" \
+    'world, renamed=RARE=0 SORTS=plain STARTS="renamed undone" KINDS="memory wal deserialized" \
         $(WORLD)' \
     'world with faults=FAULTS=16 STATEMENTS=1 SORTS=plain STARTS=waiting KINDS=wal \
         $(WORLD)' \

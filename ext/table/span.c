@@ -103,42 +103,34 @@ void bloom_span_close(struct bloom_span *span) {
     bloom_connection_close(connection);
 }
 
-/* Returns true if an object has the name of another, or the one that RENAME gave that. */
-static bool shares_name(const struct bloom_span *span, const struct bloom_span *other) {
-    return is_called(span, other, other->database.name) ||
-           (other->new_name != NULL && is_called(span, other, other->new_name));
-}
+/* Names */
 
-static void make_stale(struct bloom_span *span) {
+/* What is called as the object is, or as RENAME calls its table, is of another table now. */
+static void make_stale(const struct bloom_span *span) {
     for (struct bloom_span *each = span->database.owner->tables; each != NULL; each = each->next)
-        each->is_stale = each->is_stale || shares_name(each, span);
-    span->named_at = -1;
+        each->is_stale = each->is_stale || is_called(each, span, span->database.name) ||
+                         (span->new_name != NULL && is_called(each, span, span->new_name));
 }
 
 int bloom_span_rename(struct bloom_span *span, const char *name) {
-    make_stale(span);
     span->new_name = sqlite3_mprintf("%s", name);
     span->named_at = INT_MAX;
+    make_stale(span);
     return span->new_name == NULL ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-/* After a close that was refused, nobody reports how the transaction ends, in which a name was
- * given. A commit changes the version. */
-static void keep_names(struct bloom_span *span) {
-    for (struct bloom_span *each = span->database.owner->tables; each != NULL; each = each->next)
-        if (shares_name(each, span)) {
-            each->named_at = span->named_at;
-            each->version = version_of(span);
-        }
+/* What was named before a savepoint of that depth began, or within it before it was released, is
+ * not undone by a rollback to one of that depth. */
+static void keep_name(struct bloom_span *span, int depth) {
+    if (depth < span->named_at)
+        span->named_at = depth;
 }
 
-static void settle_name(struct bloom_span *span) {
-    if (span->named_at < 0 || span->writing.transaction != BLOOM_OUTSIDE)
-        return;
-    if (version_of(span) != span->version)
-        span->named_at = -1;
-    else if (!is_writing(span, span->database.schema))
-        span->is_stale = true;
+/* What the object has named before that savepoint, if it has, is left. */
+static void undo_name(struct bloom_span *span, int depth) {
+    if (depth < span->named_at)
+        make_stale(span);
+    keep_name(span, depth);
 }
 
 /* Memory */
@@ -275,7 +267,6 @@ static void continue_outside(struct bloom_span *span, bool is_guest) {
 }
 
 int bloom_span_begin_operation(struct bloom_span *span) {
-    settle_name(span);
     int code =
         span->is_stale ? SQLITE_ABORT_ROLLBACK : bloom_database_begin_operation(&span->database);
     if (code != SQLITE_OK)
@@ -381,6 +372,8 @@ static void begin_span(struct bloom_span *span, enum bloom_transaction transacti
 
 void bloom_span_create(struct bloom_span *span) {
     begin_span(span, BLOOM_MAKING);
+    make_stale(span);
+    span->is_stale = false;
     span->named_at = INT_MAX;
     bloom_span_check(span, BLOOM_X_CREATE, 0);
 }
@@ -390,17 +383,9 @@ int bloom_span_begin(sqlite3_vtab *base) {
     const int code = span->has_twins ? write_twins(span) : SQLITE_OK;
     if (code != SQLITE_OK)
         return code;
-    settle_name(span);
     begin_span(span, BLOOM_BEGUN);
     bloom_span_check(span, BLOOM_X_BEGIN, 0);
     return code;
-}
-
-/* What was named before a savepoint of that depth began, or within it before it was released, is
- * not undone by a rollback to one of that depth. */
-static void keep_name(struct bloom_span *span, int depth) {
-    if (depth < span->named_at)
-        span->named_at = depth;
 }
 
 /* A trigger on the shadow table may begin a savepoint while a row is written. Drafts then wait, as
@@ -410,9 +395,7 @@ int bloom_span_savepoint(sqlite3_vtab *base, int depth) {
     const bool waits = bloom_database_is_writing(&span->database);
     const bool is_outermost = span->writing.depth < 0;
     const int code = waits ? SQLITE_OK : bloom_span_write(span);
-    /* The first one after xBegin may be older, and then than the name, too: see xRollback. */
-    if (span->writing.transaction != BLOOM_BEGUN || span->writing.depth >= 0)
-        keep_name(span, depth);
+    keep_name(span, depth);
     span->writing.is_alone = span->writing.has_changed = false;
     if (!waits && code == SQLITE_OK) {
         if (span->writing.transaction == BLOOM_MAKING)
@@ -453,8 +436,7 @@ int bloom_span_release(sqlite3_vtab *base, int depth) {
 }
 
 void bloom_span_rollback_to(struct bloom_span *span, int depth) {
-    if (depth < span->named_at)
-        make_stale(span);
+    undo_name(span, depth);
     span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
         drop_all_else(span);
@@ -496,10 +478,7 @@ void bloom_span_rollback(struct bloom_span *span) {
         sqlite3_free(bloom_database_message(&span->database));
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
     }
-    if (span->named_at >= 0 && goes_on)
-        keep_names(span);
-    else if (span->named_at >= 0)
-        make_stale(span);
+    undo_name(span, -1);
     leave_transaction(span);
     bloom_span_check(span, BLOOM_X_ROLLBACK, 0);
 }

@@ -52,8 +52,8 @@
  *
  *   method       may assume                                     leaves
  *   ------------------------------------------------------------------------------------------
- *   xCreate      a write transaction; only a rollback of the    BLOOM_MAKING, no memory
- *                whole is reported before the first savepoint
+ *   xCreate      a write transaction; only a rollback of the    BLOOM_MAKING, no memory; other
+ *                whole is reported before the first savepoint   objects of that name stale
  *   xBegin       a write transaction, and that all of its       BLOOM_BEGUN, a new span
  *                rollbacks from now on are reported
  *   xSavepoint   xCreate or xBegin came before. SQLite itself   drafts written, so that all are
@@ -63,7 +63,7 @@
  *                others since the savepoint, for example        rows, everything else is unknown,
  *                by a changeset                                 row 0, too
  *   xRename      xBegin came before: see below                  drafts written, and all objects of
- *                                                               the table stale
+ *                                                               either name stale
  *   xRollbackTo  the rows are those of the savepoint again,     everything unknown, row 0, too.
  *                and the table itself may be gone               Drafts that are older than a
  *                                                               savepoint that failed stay. If
@@ -72,17 +72,18 @@
  *   xSync        COMMIT has begun, and may still fail           drafts written
  *   xCommit      the transaction is over; nothing may fail      BLOOM_OUTSIDE, everything unknown
  *   xRollback    the transaction is over, or sqlite3_close      BLOOM_OUTSIDE, everything unknown.
- *                finds the connection busy and it goes on       If it goes on, drafts are written
+ *                finds the connection busy and it goes on       If it goes on, drafts are written.
+ *                                                               Names as by xRollbackTo
  *   none yet     a guest                                        what was read in its span
  *
- * Nothing tells an object that has not begun the transaction of a rollback. So whatever gives a
- * table another name begins it: CREATE by itself, RENAME by an INSERT of no rows into the table.
- * After a renaming, and when one or a CREATE is rolled back, SQLite makes new objects for the
- * statements to come. Those that are left belong to statements under way. Their names may be of
- * other tables now, so they are stale, and those statements end with SQLITE_ABORT_ROLLBACK. If a
- * close is refused meanwhile, an object learns that when the transaction is over, by the version.
- * It does not if it was made after that close, if a ROLLBACK TO undoes the name, or if another
- * connection commits before the object is used again.
+ * Nothing tells an object that has not begun the transaction of a rollback. So whatever names a
+ * table begins it: CREATE by itself, RENAME by an INSERT of no rows into the table. After a
+ * renaming, and when one or a CREATE is rolled back, SQLite makes new objects for the statements to
+ * come. Those that are left belong to statements under way. Their names may be of other tables now,
+ * so they are stale, and those statements end with SQLITE_ABORT_ROLLBACK. When a table gets a name,
+ * whatever had it before is stale as well. When sqlite3_close is refused, nobody will report how
+ * the transaction ends, so the names that it has given count as undone. A query that begins after
+ * that close may go on when a rollback undoes them, and then reads another table.
  *
  * SQLite may have several objects of one table, for example when a cursor is open across a
  * rollback. They are twins. Before one of them is used, the others write their drafts and end their
@@ -127,7 +128,7 @@ struct bloom_span {
     bool is_stale;           /* its name may be of another table now, for good */
     int named_at;      /* a rollback to a savepoint of less depth undoes that; -1: none does */
     char *new_name;    /* by RENAME; NULL: none */
-    unsigned version;  /* of the database, in a span outside, or when a close was refused */
+    unsigned version;  /* of the database, in a span outside */
     uint64_t counted;  /* bytes in the sum of the process */
     unsigned revision; /* rises when row 0 is of another table; 0: not read */
     struct bloom_writing writing;

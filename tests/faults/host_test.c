@@ -212,7 +212,8 @@ static void begin_keys(sqlite3 *database, bool waits) {
     require_stored(database, waits ? 1 : 4);
 }
 
-/* What a committed transaction has made is not undone by a later rollback. */
+/* What a committed transaction has made is not undone by a later rollback. Statements that were
+ * prepared before the close end, because nothing tells them how the transaction does. */
 static void busy_close_leaves_names(void) {
     CLOSED_AT_END *database = open_database(":memory:");
     sqlite3_stmt *insert;
@@ -224,12 +225,10 @@ static void busy_close_leaves_names(void) {
     assert_int_equal(sqlite3_reset(insert), SQLITE_OK);
     assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
     run(database, "COMMIT; SAVEPOINT s");
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
-        assert_int_equal(sqlite3_reset(insert), SQLITE_OK);
-        run(database, "ROLLBACK TO s");
-    }
+    assert_int_equal(sqlite3_step(insert), SQLITE_ABORT);
     sqlite3_finalize(insert);
+    for (int i = 0; i < 2; i++)
+        run(database, "INSERT INTO t(key) VALUES (1); ROLLBACK TO s");
 }
 
 /* Steps through a query, and requires what it ends with and how many rows come. */

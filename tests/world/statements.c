@@ -13,7 +13,7 @@ static bool judge_fault(const struct statement *statement, const struct fault *f
     const bool lost = was_inside && sqlite3_get_autocommit(database);
     const bool may_stay = !must_fail && !lost && (fault->comes_late || was_inside);
     if (code != SQLITE_OK) {
-        run.mine.cursor.disturbed = true;
+        cursors_disturb();
         if (fault->is_disk)
             cursor_drop(&run.mine); /* it may keep the pager's error */
         if (lost)
@@ -129,7 +129,7 @@ static bool succeeds(const struct statement *statement) {
     if (!met && !is_kept_out_of(database, code))
         violate("%s: result %d (%s)", statement->name, code, sqlite3_errmsg(database));
     if (met) {
-        run.mine.cursor.disturbed = true;
+        cursors_disturb();
         if (run.mine.savepoints > 0 && !sqlite3_get_autocommit(database) &&
             execute(database, "ROLLBACK") != SQLITE_OK && !sqlite3_get_autocommit(database))
             violate("%s: ROLLBACK: %s", statement->name, sqlite3_errmsg(database));
@@ -236,7 +236,7 @@ static bool run_query(const struct statement *statement) {
     if (code != SQLITE_OK && !met && !is_kept_out_of(database, code))
         violate("%s: result %d (%s)", statement->name, code, sqlite3_errmsg(database));
     if (met && code != SQLITE_OK) {
-        run.mine.cursor.disturbed = true;
+        cursors_disturb();
         if (fault->is_disk)
             cursor_drop(&run.mine);
         if (was_inside && sqlite3_get_autocommit(database))
@@ -408,13 +408,18 @@ static bool run_toggle(const struct statement *statement) {
 
 /* ---- Files ---- */
 
-/* Before 3.34 the transaction counts as over. */
+/* Before 3.34 the transaction counts as over. In one that has named a table, statements that were
+ * prepared are of no use any more. */
 static bool run_busy_close(const struct statement *statement) {
     const bool inside = !sqlite3_get_autocommit(run.mine.database);
     if (run.mine.tables == NULL || (inside && sqlite3_libversion_number() < 3034000))
         return true;
     if (sqlite3_close(run.mine.database) != SQLITE_BUSY)
         violate("%s: it is closed", statement->name);
+    for (int i = 0; i < 2; i++) {
+        sqlite3_finalize(run.mine.inserts[i]);
+        run.mine.inserts[i] = NULL;
+    }
     return true;
 }
 
@@ -608,7 +613,7 @@ const struct statement STATEMENT[] = {
     {"RESTORE", RARE | OUTSIDE | NO_CURSOR | DEFINES, run_restore, NULL, NULL, 0, 3},
     {"DESERIALIZE", RARE | OUTSIDE | NO_CURSOR | PRIVATE | DEFINES, run_deserialize, NULL, NULL, 0,
      3},
-    {"BUSY_CLOSE", RARE | UNHEARD, run_busy_close, NULL, NULL, 0, 10},
+    {"BUSY_CLOSE", RARE | DISTURBS | UNHEARD, run_busy_close, NULL, NULL, 0, 10},
     {"REOPEN", RARE | KEPT | IDLE | DEFINES, run_reopen, NULL, NULL, 0, 5},
     {"READ_ONLY", RARE | IN_FILE | DEFINES, run_reopen, "", NULL, 0, 0},
     {"REATTACH", RARE | IN_ATTACHED | OUTSIDE | NO_CURSOR | DEFINES, run_reattach, "DETACH aux1",

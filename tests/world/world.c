@@ -59,6 +59,9 @@ const struct start START[] = {
     /* of which one is read while they change their names, or has changed it */
     {"read", "CREATE MANY CREATE_EQUAL ONE SWITCH CURSOR BEGIN", false, true},
     {"renamed", "CREATE MANY CREATE_EQUAL ONE BEGIN EXCHANGE CURSOR", false, true},
+    /* The object that has made a table has renamed it, too, which is undone. */
+    {"undone", "CREATE MANY BEGIN DROP CREATE_EQUAL SAVEPOINT RENAME ROLLBACK_TO ONE CURSOR", false,
+     true},
 };
 const size_t START_COUNT = COUNT_OF(START);
 
