@@ -65,7 +65,7 @@ static bool run_in(sqlite3 *database, const struct statement *statement) {
     if (code != SQLITE_OK && strncmp(statement->sql, "SAVEPOINT", 9) == 0)
         execute(database, "ROLLBACK TO many; RELEASE many");
     bool has_oracle = !is_first;
-    if (begins && is_first && (fault->is_crash || must_fail || code == SQLITE_OK)) {
+    if (begins && is_first && (must_fail || code == SQLITE_OK)) {
         oracle = execute(database, statement->oracle);
         oracle_changes = sqlite3_changes(database);
         has_oracle = true;

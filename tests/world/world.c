@@ -678,19 +678,20 @@ void cursor_open(const char *sql) {
     cursor_drop(&run.mine);
 }
 
-/* Which keys of a table the oracle has. */
-static void oracle_keys(sqlite3 *database, int table, bool *has) {
+/* Which keys of a table the oracle has. Returns false if a shared cache has locked it. */
+static bool oracle_keys(sqlite3 *database, int table, bool *has) {
     char sql[80];
     sqlite3_stmt *statement = NULL;
     sqlite3_snprintf(sizeof sql, sql, "SELECT key FROM !.oracle WHERE id = %d", table);
     memset(has, 0, KEYS + 1);
-    for (int code = ask(database, &statement, sql); code == SQLITE_ROW;
-         code = sqlite3_step(statement)) {
+    int code = ask(database, &statement, sql);
+    for (; code == SQLITE_ROW; code = sqlite3_step(statement)) {
         const int key = sqlite3_column_int(statement, 0);
         if (key >= 0 && key <= KEYS)
             has[key] = true;
     }
     sqlite3_finalize(statement);
+    return code != SQLITE_LOCKED;
 }
 
 /* Reads it to its end. The rest of its rows must be the keys that its table has now, whatever that
@@ -702,7 +703,7 @@ void cursor_read(struct connection *connection) {
     bool has[KEYS + 1];
     int code;
     ask(database, &snapshot, "SELECT 1 FROM !.sqlite_master");
-    oracle_keys(database, cursor->table, has);
+    const bool is_known = oracle_keys(database, cursor->table, has);
     do {
         code = sqlite3_step(cursor->statement);
         const int key = code == SQLITE_ROW    ? sqlite3_column_int(cursor->statement, 0)
@@ -710,7 +711,7 @@ void cursor_read(struct connection *connection) {
                                               : 0;
         for (int passed_key = cursor->key + 1; passed_key <= key && passed_key <= cursor->last;
              passed_key++)
-            if (has[passed_key] != (passed_key == key) && !is_held(passed_key) &&
+            if (is_known && has[passed_key] != (passed_key == key) && !is_held(passed_key) &&
                 !others_wait(database))
                 violate("a cursor: key %d %s", passed_key,
                         has[passed_key] ? "is lost" : "was never added");
