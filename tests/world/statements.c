@@ -12,13 +12,12 @@ static bool judge_fault(const struct statement *statement, const struct fault *f
     const bool must_fail = (statement->needs & FAILS) != 0;
     const bool lost = was_inside && sqlite3_get_autocommit(database);
     const bool may_stay = !must_fail && !lost && (fault->comes_late || was_inside);
-    if (code != SQLITE_OK) {
+    if (fault->is_disk) /* it may keep the pager's error, also when COMMIT succeeds */
+        cursor_drop(&run.mine);
+    if (code != SQLITE_OK)
         cursors_disturb();
-        if (fault->is_disk)
-            cursor_drop(&run.mine); /* it may keep the pager's error */
-        if (lost)
-            look();
-    }
+    if (lost)
+        look();
     const bool is_made =
         !is_one_transaction && (code == SQLITE_OK || (may_stay && !is_as_oracle(database)));
     if (is_made && execute(database, statement->oracle) != SQLITE_OK)
