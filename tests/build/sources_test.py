@@ -26,7 +26,7 @@ GENERATED = re.compile(r"\.(out|csv|svg|json|lock|sum)$|/(results|data|golden|co
 # A number, a literal or an address that cannot be broken.
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 
-NAME_OF_A_FILE = re.compile(r"\b(?:FORMAT-)?[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql)\b")
+NAME_OF_A_FILE = re.compile(r"\b(?:FORMAT-)?[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql|test)\b")
 # Of RedisBloom.
 OTHERS_FILES = {"bloom.c"}
 INTERFACE = TOP / "ext/packages/sqlite"
@@ -78,13 +78,13 @@ class House(unittest.TestCase):
         self.assertGreater(seen, 50)
 
     def test_files_that_comments_name_are_there(self):
-        """layout.h, filter/layout.h, growth_test.c: of this folder, of ext, or of the tests."""
+        """Of sources and of ARCHITECTURE.md: layout.h, growth_test.c, sql/pins.test."""
         names = {pathlib.Path(name).name for name in tracked()} | OTHERS_FILES
         if not tracked():
             self.skipTest("skipped: git is not installed, or this is no checkout")
         found, missing = 0, []
-        for path in sources() + sorted((TOP / "ext").glob("*.[ch]")):
-            for comment in re.findall(r"/\*.*?\*/", path.read_text(), re.DOTALL):
+        for path in sources() + [*(TOP / "ext").glob("*.[ch]"), TOP / "ext/ARCHITECTURE.md"]:
+            for comment in re.findall(r"/\*.*?\*/|`.*?`", path.read_text(), re.DOTALL):
                 for name in NAME_OF_A_FILE.findall(comment):
                     found += 1
                     if name not in names:

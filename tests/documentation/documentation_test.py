@@ -538,6 +538,15 @@ class Figures(WithExtension):
                                     for name in names[1:]), None]]
         self.assertEqual(rows, [tuple(measured.get(way, "") for way in row) for row in ways])
 
+    def test_figures_of_the_node_package(self):
+        ratios = dict(re.findall(r"^\| (.*?) \| \d+ \| ([\d.]+) \|$",
+                                 page("tests/bench/results/node.md"), re.MULTILINE))
+        self.assertEqual(
+            self.said(r"a key takes ([\d.]+) of the time to add and ([\d.]+) to check, and in an"
+                      r" array ([\d.]+) and ([\d.]+) ", page("ext/packages/npm/README.md")),
+            tuple(f"{float(ratios[way]):.1f}"
+                  for way in ("`add`", "`has`", "`addAll(array)`", "`check(array)`")))
+
 
 if __name__ == "__main__":
     unittest.main()
