@@ -210,6 +210,8 @@ def read_lines(record, first, above, lines):
     if record.kind == "loop":
         start, end = int(record.words["start"]), int(record.words["end"])
         record.cases = [[str(value)] for value in range(start, end)]
+    if record.kind in LOOPS and not record.cases:
+        raise Failure(f"`{first}` runs its records for nothing")
 
 
 # Running scripts

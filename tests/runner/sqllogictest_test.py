@@ -58,7 +58,8 @@ BAD = [
     ("onlyif sqlite>=3/load a.db", "`load a.db` is a record of one line"),
     ("reconnect", "a database in memory cannot be opened again; `load FILE` first"),
     ("endloop", "endloop without a loop"),
-    ("foreach a b/1 | 2/3", "`3` is not a value for each of a b")]
+    ("foreach a b/1 | 2/3", "`3` is not a value for each of a b"),
+    *((line, f"`{line}` runs its records for nothing") for line in ("foreach a", "loop i 3 3"))]
 
 
 class Runner(unittest.TestCase):
