@@ -1,11 +1,11 @@
-/* What tests do with connections: each has the extension, and what does not hold fails the test. */
+/* What tests do with connections, each of which has the extension. */
 #ifndef BLOOM_CONNECTION_H
 #define BLOOM_CONNECTION_H
 
 #include "../library/library_test.h"
 #include "../runner/load.h"
 
-/* What does not hold fails the test. */
+/* Fails the test with a message unless the condition holds. */
 static inline void require(bool holds, const char *format, ...) {
     va_list list;
     if (holds)
@@ -31,14 +31,14 @@ static inline void close_database(sqlite3 *database) {
     require(sqlite3_close(database) == SQLITE_OK, "the connection cannot be closed");
 }
 
-/* A connection that is declared so is closed at the end of its block. */
+/* A connection that is declared with CLOSED_AT_END is closed at the end of its block. */
 #define CLOSED_AT_END __attribute__((cleanup(close_at_end))) sqlite3
 
 static inline void close_at_end(sqlite3 **database) {
     close_database(*database);
 }
 
-/* The result of SQL; error, which may be NULL, gets the message. */
+/* Returns the result code of SQL, and writes its message into error, which may be NULL. */
 static inline int try(sqlite3 *database, char *error, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -56,7 +56,7 @@ static inline void run(sqlite3 *database, const char *sql) {
     require(code == SQLITE_OK, "%s: result %d (%s)", sql, code, sqlite3_errmsg(database));
 }
 
-/* A query that is at its first row. */
+/* Returns a query that is at its first row. */
 static inline sqlite3_stmt *begin(sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
@@ -66,7 +66,7 @@ static inline sqlite3_stmt *begin(sqlite3 *database, const char *sql) {
     return statement;
 }
 
-/* The one number that a query gives. */
+/* Returns the one number of a query. */
 static inline sqlite3_int64 number(sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement = begin(database, sql);
     sqlite3_int64 result = sqlite3_column_int64(statement, 0);
@@ -79,7 +79,7 @@ static inline void require_number(sqlite3 *database, sqlite3_int64 expected, con
     require(found == expected, "%s: %lld, not %lld", sql, (long long)found, (long long)expected);
 }
 
-/* It fails in words that hold a word. */
+/* SQL must fail with a message that contains this word. */
 static inline void require_error(sqlite3 *database, const char *word, const char *sql) {
     char error[300];
     int code = try(database, error, "%s", sql);

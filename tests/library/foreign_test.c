@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-/* Whatever room there is for it. */
+/* The list is cut to any room. */
 static void list_of_names(void) {
     static const char FIRST[] = "'blocked', 'classic', 'counting', ";
     char text[BLOOM_PROBLEM_SIZE];
@@ -113,7 +113,7 @@ static void assert_largest(const struct bloom_exchange *format, struct bloom_sha
     assert_same(length, bytes, "length left alone");
 }
 
-/* Only the header is looked at: the length says that the bits are there. */
+/* Only the header is read, because the length says that the bits are there. */
 static struct bloom_shape shape_of_header(const struct bloom_exchange *format,
                                           const uint8_t *header, uint64_t length) {
     struct bloom_foreign foreign;
@@ -176,7 +176,7 @@ static void largest_of_each_format(void) {
     assert_memory_equal(problem, "has layout blocked, which Spark does not know", 45);
 }
 
-/* However short they are, nothing is read beyond their end: the address sanitizer watches. */
+/* Of bytes that are too short, nothing is read after their end, as the address sanitizer shows. */
 static void short_bytes(void) {
     struct bloom_foreign foreign;
     char problem[BLOOM_PROBLEM_SIZE];

@@ -11,11 +11,11 @@
 static struct test_memory memory;
 static const struct bloom_memory MEMORY = {test_allocate, test_release, NULL, &memory};
 
-/* A filter of a set; without a payload where there is none. */
+/* A filter of a set. Its payload is NULL if it could not be built. */
 struct made {
     struct bloom_shape shape;
     uint8_t *payload;
-    uint64_t bytes_most; /* that it took to build, beside the keys */
+    uint64_t bytes_most; /* that building it took, besides the keys */
 };
 
 static enum bloom_built make(struct made *made, const uint64_t *words, size_t count, double rate) {
@@ -41,7 +41,7 @@ static bool has(const struct made *made, uint64_t word) {
     return made->shape.layout->check(&made->shape, made->payload, &word);
 }
 
-/* A filter of keys, which it has all. */
+/* A filter, which must have all of these keys. */
 static struct made made_of(const uint64_t *words, size_t count, double rate) {
     struct made made;
     assert_int_equal(make(&made, words, count, rate), BLOOM_BUILT);
@@ -77,8 +77,8 @@ static unsigned seed_number(const struct made *made, const uint64_t *words, size
     return number;
 }
 
-/* Sets that were chosen against the first 63 seeds, 64, and 2,000. The keys themselves have those
- * hashes; under a salt they have others, which nobody chose, and an early seed will do. */
+/* Sets that were chosen against the first seed, 63, 64 and 2,000 seeds. With a salt, the same keys
+ * have hashes that nobody chose, so an early seed works. */
 static void chosen_keys(void) {
     static const size_t SEEDS[] = {1, 63, 64, 2000};
     static const uint64_t SALT[2] = {1, 2};
@@ -116,7 +116,7 @@ static void sizes(void) {
     }
 }
 
-/* Any payload of any shape may be asked for any number of keys, and is not left. */
+/* Any payload of any shape can be checked for any number of keys, and nothing outside is read. */
 static void any_payload(void) {
     enum { KEYS = 70 };
     uint64_t random = 11;
@@ -152,8 +152,7 @@ static void little_memory(void) {
 
 RUN_GROUP("fuse",
           TEST("There is a filter of any number of keys, and it holds them", every_number_of_keys),
-          TEST("Chosen keys are given up after 64 seeds, and found one for under a salt",
-               chosen_keys),
+          TEST("Chosen keys are given up after 64 seeds, and a salt helps", chosen_keys),
           TEST("Sizes grow with the keys and stay small", sizes),
-          TEST("A payload of any bytes may be asked and is never left", any_payload),
+          TEST("Any bytes can be checked as a payload, and nothing else is read", any_payload),
           TEST("Building takes at most 24 bytes a key", little_memory))

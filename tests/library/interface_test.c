@@ -16,7 +16,8 @@
 typedef struct sqlite_bloom_filter filter_t;
 typedef struct sqlite_bloom_builder builder_t;
 
-/* What is declared so is closed at the end of its block, in the reverse order. */
+/* Filters and builders that are declared so are closed at the end of their block, the last one
+ * first. */
 #define CLOSED __attribute__((cleanup(close_filter))) filter_t
 #define CLOSED_BUILDER __attribute__((cleanup(close_builder))) builder_t
 
@@ -40,7 +41,7 @@ static struct sqlite_bloom_key real(double number) {
     return sqlite_bloom_real_key(number);
 }
 
-/* A key of a type that there is not. */
+/* A key whose type does not exist. */
 static struct sqlite_bloom_key typeless(void) {
     struct sqlite_bloom_key key = text("a");
     memset(&key.type, 0, sizeof key.type);
@@ -49,7 +50,7 @@ static struct sqlite_bloom_key typeless(void) {
 
 static char problem[SQLITE_BLOOM_PROBLEM_SIZE];
 
-/* A call ended so, and its message is that, or begins so. */
+/* A call must have returned this status, with a message that begins with these words. */
 static void refused(int status, int expected, const char *words) {
     assert_int_equal(status, expected);
     if (strncmp(problem, words, strlen(words)) != 0)
@@ -119,8 +120,8 @@ static void views(void) {
     sqlite_bloom_builder_close(NULL);
 }
 
-/* Types of keys, as in SQL; and what the hashing of another system does not know is certainly not
- * in. */
+/* Keys have types, as in SQL. A key that the hashing of another system does not know is certainly
+ * not in the filter. */
 static void types_of_keys(void) {
     CLOSED *filter = new_filter(100, SALT), *foreign = new_filter(100, "dcso"),
            *parquet = new_filter(100, "parquet");
@@ -274,7 +275,7 @@ static filter_t *finished(builder_t *builder) {
     return made;
 }
 
-/* Sized by itself: the filter for exactly so many keys, in any order, however often they come. */
+/* A builder sizes the filter for its distinct keys, in any order and however often they come. */
 static void building(void) {
     static const uint8_t SEED[16] = {1, 2, 3};
     CLOSED_BUILDER *builder = new_builder(0.01, "key=url", NULL);
@@ -320,7 +321,7 @@ static void keys_that_are_filters(void) {
     assert_null(made);
 }
 
-/* A set of numbers grows as they come. */
+/* A bitmap is as large as its largest number needs. */
 static void building_of_numbers(void) {
     CLOSED_BUILDER *builder = new_builder(0, "bitmap", NULL);
     struct sqlite_bloom_description description;
@@ -449,49 +450,49 @@ static void exchange(void) {
 
 /* ---- Memory that fails ---- */
 
-/* Everything that allocates, in one go; how far it came. */
-enum { DEEDS = 9 };
+/* Calls every function that allocates, one after the other. Returns how many succeeded. */
+enum { OPERATIONS = 9 };
 
-static int all_deeds(const struct sqlite_bloom_memory *memory, int *status) {
+static int all_operations(const struct sqlite_bloom_memory *memory, int *status) {
     static const uint8_t GUAVA[] = {1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
     static const char *const BUILT[] = {"fuse", "bitmap"};
-    filter_t *made[DEEDS] = {NULL};
+    filter_t *made[OPERATIONS] = {NULL};
     builder_t *builders[2] = {NULL, NULL};
-    int deed = 0;
+    int done = 0;
     size_t length;
     *status = sqlite_bloom_filter_new(&made[0], 1000, 0.01, NULL, memory, problem);
     if (*status == 0)
-        *status = sqlite_bloom_filter_copy(&made[++deed], made[0], memory, problem);
+        *status = sqlite_bloom_filter_copy(&made[++done], made[0], memory, problem);
     if (*status == 0) {
         const void *bytes = sqlite_bloom_filter_bytes(made[1], &length);
-        *status = sqlite_bloom_filter_open(&made[++deed], bytes, length, memory, problem);
+        *status = sqlite_bloom_filter_open(&made[++done], bytes, length, memory, problem);
     }
     for (size_t count = 2; count <= 3 && *status == 0; count++) {
         const filter_t *const parts[] = {made[0], made[2], made[1]};
-        *status = sqlite_bloom_filter_union(&made[++deed], parts, count, memory, problem);
+        *status = sqlite_bloom_filter_union(&made[++done], parts, count, memory, problem);
     }
     if (*status == 0)
-        *status = sqlite_bloom_filter_import(&made[++deed], GUAVA, sizeof GUAVA, "guava", memory,
+        *status = sqlite_bloom_filter_import(&made[++done], GUAVA, sizeof GUAVA, "guava", memory,
                                              problem);
     if (*status == 0)
-        *status = sqlite_bloom_filter_from_list(&made[++deed], LIST, strlen(LIST), 0, NULL, memory,
+        *status = sqlite_bloom_filter_from_list(&made[++done], LIST, strlen(LIST), 0, NULL, memory,
                                                 problem);
     for (int i = 0; i < 2 && *status == 0; i++) {
-        deed++;
+        done++;
         *status = sqlite_bloom_builder_open(&builders[i], i ? 0 : 0.01, BUILT[i], memory, problem);
         for (int64_t j = 0; *status == 0 && j < 1000; j++)
             *status = sqlite_bloom_builder_add(builders[i], integer(j * j), problem);
         if (*status == 0)
-            *status = sqlite_bloom_builder_finish(builders[i], &made[deed], problem);
+            *status = sqlite_bloom_builder_finish(builders[i], &made[done], problem);
     }
-    deed += *status == 0;
-    for (int i = 0; i < DEEDS; i++) {
-        assert_int_equal(made[i] != NULL, i < deed);
-        sqlite_bloom_filter_close(made[(i + 2) % DEEDS]); /* the view before what it is on */
+    done += *status == 0;
+    for (int i = 0; i < OPERATIONS; i++) {
+        assert_int_equal(made[i] != NULL, i < done);
+        sqlite_bloom_filter_close(made[(i + 2) % OPERATIONS]); /* the view before what it is on */
     }
     for (int i = 0; i < 2; i++)
         sqlite_bloom_builder_close(builders[i]);
-    return deed;
+    return done;
 }
 
 /* One allocation fails, or all from it on; with a function that resizes, or without. */
@@ -500,25 +501,25 @@ static void memory_failures(void) {
         struct test_memory memory = {0};
         const struct sqlite_bloom_memory failing = {test_allocate, test_release,
                                                     way & 1 ? test_resize : NULL, &memory};
-        bool reached[DEEDS + 1] = {false};
+        bool reached[OPERATIONS + 1] = {false};
         int status;
-        assert_int_equal(all_deeds(&failing, &status), DEEDS);
+        assert_int_equal(all_operations(&failing, &status), OPERATIONS);
         assert_int_equal(memory.pieces, 0);
         const uint64_t allocations = memory.allocations;
         for (uint64_t i = 1; i <= allocations; i++) {
             memory = (struct test_memory){.fails_from = i, .fails_to = way >= 2 ? UINT64_MAX : i};
-            reached[all_deeds(&failing, &status)] = true;
+            reached[all_operations(&failing, &status)] = true;
             assert_int_equal(status, SQLITE_BLOOM_NO_MEMORY);
             assert_non_null(strstr(problem, ": out of memory"));
             problem[0] = '\0'; /* so that the next one cannot be taken for it */
             assert_int_equal(memory.pieces, 0);
         }
-        for (int deed = 0; deed <= DEEDS; deed++)
-            assert_int_equal(reached[deed], deed < DEEDS);
+        for (int done = 0; done <= OPERATIONS; done++)
+            assert_int_equal(reached[done], done < OPERATIONS);
     }
 }
 
-/* A builder that could not finish has its keys still. */
+/* A builder that could not finish still has its keys. */
 static void unfinished_builders(void) {
     CLOSED *expected = new_filter(500, NULL);
     int status = SQLITE_BLOOM_NO_MEMORY;
@@ -548,8 +549,8 @@ static void unfinished_builders(void) {
     assert_true(after > 2);
 }
 
-/* What is refused leaves NULL and says why. messages.test has the reasons; here is one of a kind,
- * as the functions of C begin and end it. */
+/* A call that is refused leaves NULL and says why. messages.test has all reasons. Here is one of
+ * each kind, with the name of the C function and with its advice. */
 static void refusals(void) {
     CLOSED *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
            *other = new_filter(11, NULL), *bitmap = NULL;
@@ -634,16 +635,17 @@ RUN_GROUP("interface", TEST("The release is the one in the header", the_release)
           TEST("A view is on the bytes themselves, at any address", views),
           TEST("Keys have their types", types_of_keys),
           TEST("A filter applies its key rule", key_rules),
-          TEST("Keys are taken out of a filter that counts", removal),
+          TEST("Keys are removed from a filter that counts", removal),
           TEST("Filters are united and intersected", merges),
-          TEST("Bits tell how many keys there are", estimates),
-          TEST("A filter is no key, and without a key there is no filter", keys_that_are_filters),
+          TEST("The number of keys is estimated from the bits", estimates),
+          TEST("A filter is not a key, and without a key there is no filter",
+               keys_that_are_filters),
           TEST("A builder makes the filter for its distinct keys", building),
           TEST("A builder makes sets of numbers", building_of_numbers),
           TEST("Keys chosen against layout fuse need a salt", building_of_chosen_keys),
-          TEST("Many keys are added and asked in one call", many_keys),
+          TEST("Many keys are added and checked in one call", many_keys),
           TEST("A published list makes a filter", lists),
           TEST("Filters of other systems are read and written", exchange),
           TEST("Memory that fails loses nothing", memory_failures),
-          TEST("A builder that could not finish has its keys", unfinished_builders),
-          TEST("What is refused says why", refusals))
+          TEST("A builder that could not finish still has its keys", unfinished_builders),
+          TEST("A call that is refused says why", refusals))

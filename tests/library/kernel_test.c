@@ -1,5 +1,5 @@
-/* Every kernel of layouts blocked, counting and parquet that this processor can run answers and
- * adds as a program does that looks at one bit, or counter, after the other. */
+/* Every kernel of layouts blocked, counting and parquet that this processor can run is compared
+ * with a simple program, which looks at one bit or counter after the other. */
 #include "library_test.h"
 
 #include "filter/layouts/kernels/kernel.h"
@@ -42,8 +42,8 @@ static uint8_t *naive_block(uint8_t *payload, uint64_t value, uint64_t blocks) {
     return payload + ((high + (low >> 32)) >> 32) * BLOOM_BLOCK_BYTES;
 }
 
-/* Calls compare for each kernel of a layout that the processor supports, the portable one among
- * them. What cannot be compared is told where the suites are summed up. */
+/* Calls compare for each kernel of a layout that the processor supports, also for the portable one.
+ * The runner of suites prints which kernels could not be compared. */
 static void with_each(const struct bloom_kernel *const *kernels, const char *layout,
                       void (*compare)(const struct bloom_kernel *)) {
     for (; *kernels != NULL; kernels++) {
@@ -72,8 +72,8 @@ static void kernels_are_those_of_the_processor(void) {
 #endif
 }
 
-/* Adds and checks every number of keys from 0, all lengths of the stretches that a batch is made of
- * among them. Half of the keys are added, of some others all bits but one. */
+/* Adds and checks every number of keys from 0 on, so that a batch has stretches of every length.
+ * Half of the keys are added. Of some others, all bits except one are set. */
 static void compare_batches(const struct bloom_kernel *kernel) {
     uint64_t random = 3, answers[2] = {0, 0};
     for (size_t count = 0; count <= KEYS_MOST; count++)
@@ -123,7 +123,7 @@ static void set_counter(uint8_t *block, unsigned counter, unsigned value) {
     block[counter / 2] |= (uint8_t)(value << 4 * (counter % 2));
 }
 
-/* All of a key's counters are above zero, or all but one, among some others of any value. */
+/* All counters of a key are above zero, or all except one. Others have any value. */
 static void compare_counters(const struct bloom_kernel *kernel) {
     uint64_t random = 6;
     for (unsigned round = 0; round < ROUNDS; round++)
@@ -163,7 +163,8 @@ static bool naive_parquet_check(const uint8_t *payload, uint64_t word, uint64_t 
     return all;
 }
 
-/* Every number of keys, half of which are in; of each, one at a time, a bit is taken, too. */
+/* Checks every number of keys, half of which are in. Then checks single keys, each after some bits
+ * of one byte were cleared. */
 static void compare_parquet(const struct bloom_kernel *kernel) {
     enum { BLOCKS = 37, KEYS = 200 };
     uint64_t random = 5, yes = 0;

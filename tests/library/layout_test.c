@@ -33,8 +33,8 @@ static const struct bloom_shape SHAPES[] = {
     {.layout = &bloom_layout_counting, .probes = 8, .bits = 19 * 4 * BLOCK},
 };
 
-/* Any number of keys at any address, each in memory of exact size. A third of the keys is added
- * twice, and a third not at all. */
+/* Any number of keys, at any address, in memory of exact size. A third of the keys is added twice,
+ * and a third is not added. */
 static void add_and_check_many(const struct bloom_shape *shape) {
     enum { KEYS = 160, ADDRESSES = 20 };
     const struct bloom_layout *layout = shape->layout;
@@ -78,7 +78,7 @@ static void any_number_at_any_address(void) {
 
 /* ---- Counting ---- */
 
-/* Damaged bytes: a key has a probe twice at a counter of one. It goes to zero, and not below. */
+/* In damaged bytes, two probes of a key can be at a counter of one, which then stops at zero. */
 static void a_counter_at_zero_stays(void) {
     const struct bloom_shape shape = shape_of(&bloom_layout_counting, 21, 4 * BLOCK);
     uint64_t random = 4;

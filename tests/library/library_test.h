@@ -41,7 +41,7 @@ static inline void call_test(void **state) {
         return cmocka_run_group_tests_name(name, tests, NULL, NULL);                               \
     }
 
-/* A row of a group of tests: what holds, as a sentence, and the function that shows it. */
+/* A row of a group of tests: a sentence that must be true, and the function that tests it. */
 #define TEST(sentence, function)                                                                   \
     {                                                                                              \
         sentence, call_test, NULL, NULL, &(struct test) {                                          \
@@ -66,7 +66,7 @@ static inline void random_fill(uint64_t *state, uint8_t *bytes, size_t length) {
         bytes[i] = (uint8_t)random_next(state);
 }
 
-/* Memory of exactly that size, so that the address sanitizer sees every byte touched beyond it. */
+/* Memory of exactly this size, so that the address sanitizer reports any access after its end. */
 static inline uint8_t *allocate_exactly(size_t length) {
     uint8_t *bytes = malloc(length > 0 ? length : 1);
     assert_non_null(bytes);
@@ -74,7 +74,7 @@ static inline uint8_t *allocate_exactly(size_t length) {
     return bytes;
 }
 
-/* A pointer that is declared so is freed at the end of its block. */
+/* A pointer that is declared with FREED is freed at the end of its block. */
 #define FREED __attribute__((cleanup(free_at_end)))
 
 static inline void free_at_end(void *pointer) {
@@ -88,14 +88,15 @@ static inline uint8_t *copy_exactly(const void *from, size_t length) {
     return bytes;
 }
 
-/* Memory that counts, and fails when it is told to: the functions of an allocator whose context
- * this is. What is given out has no zeros in it. */
+/* The context of an allocator that counts, and that fails when a test wants it to. The functions
+ * below are that allocator. The memory that they return is filled with bytes other than zero. */
 struct test_memory {
-    uint64_t allocations, pieces, bytes, bytes_most; /* the last three: held now, held at most */
-    uint64_t fails_from, fails_to; /* numbers of allocations, from 1 on; 0: none */
+    uint64_t allocations;               /* so far */
+    uint64_t pieces, bytes, bytes_most; /* that are allocated now, and at most */
+    uint64_t fails_from, fails_to;      /* the first and the last allocation that fails, or 0 */
 };
 
-enum { SIZE_IN_FRONT = 16 }; /* of each piece, so that it is aligned as malloc aligns */
+enum { SIZE_IN_FRONT = 16 }; /* of each piece, which keeps the alignment of malloc */
 
 static inline void *test_resize(void *context, void *memory, size_t bytes) {
     struct test_memory *test = context;

@@ -23,7 +23,7 @@ static inline struct bloom_hash bloom_hash_integer(int64_t key) {
     return hash;
 }
 
-/* The shape of a filter where there must be one. */
+/* The shape of a filter, which must exist. */
 static inline struct bloom_shape sized_shape(const struct bloom_layout *layout, uint64_t capacity,
                                              double rate) {
     struct bloom_shape shape = {.layout = layout, .rate = rate};
@@ -33,7 +33,7 @@ static inline struct bloom_shape sized_shape(const struct bloom_layout *layout, 
     return shape;
 }
 
-/* And where there must be none; words is how the reason begins. */
+/* Fails unless there is no such shape, for a reason that begins with these words. */
 static inline void assert_no_shape(const struct bloom_layout *layout, uint64_t capacity,
                                    double rate, const char *words) {
     struct bloom_shape shape = {.layout = layout, .rate = rate};
@@ -47,7 +47,7 @@ static inline uint8_t *empty_payload(const struct bloom_shape *shape) {
     return allocate_exactly((size_t)bloom_payload_bytes(shape));
 }
 
-/* So many words of the generator that starts with a seed. */
+/* Random words of a generator that starts with this seed. */
 static inline uint64_t *random_words(size_t count, uint64_t seed) {
     uint64_t *words = (uint64_t *)(void *)allocate_exactly(count * sizeof *words);
     for (size_t i = 0; i < count; i++)
