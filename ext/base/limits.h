@@ -49,8 +49,8 @@
     LIMIT(fuse_waiting_first, 64, 3, 5) \
     /* Keys that are given their numbers between two questions. passes_test.c */ \
     LIMIT(fuse_keys_assigned, 16384, 1, 3) \
-    /* Bytes of a list that are searched for an entry before it asks whether to go on. \
-     * passes_test.c */ \
+    /* Bytes of a list, in whole lines, that are searched for an entry before it asks whether to \
+     * go on. passes_test.c */ \
     LIMIT(list_stretch, 1 << 18, 64, 211) \
     /* With 0, plain URLs are read like all others. plain_test.py */ \
     LIMIT(url_plain, 1, 0, 1) \

@@ -51,7 +51,8 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
 const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length) {
     list->bytes = bytes;
     list->length = length;
-    list->at = list->sought = 0;
+    list->at = 0;
+    list->line_feed = url_find(bytes, 0, length, '\n');
     list->judged = (struct list_piece){NULL, NULL};
     list->line = 0;
     list->state = (struct list_state){.begun = false};
@@ -64,27 +65,19 @@ static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
     list->at = (size_t)(stop - list->bytes) + (stop < end);
     if (stop + 1 < end && stop[0] == '\r' && stop[1] == '\n')
         list->at++;
-    list->sought = list->at;
     list->line++;
 }
 
-/* Reads the next line, without blanks around it, if it ends before that place in the list. */
-static enum bloom_list_step list_next_line(struct bloom_list *list, size_t before,
-                                           struct list_piece *line) {
-    if (list->at >= list->length)
-        return BLOOM_LIST_END;
-    const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length;
-    const uint8_t *most = list->bytes + before;
-    const uint8_t *stop =
-        list_find_either((struct list_piece){list->bytes + list->sought, most}, '\n', '\r');
-    list->sought = (size_t)(stop - list->bytes);
-    if (stop >= most && stop < end)
-        return BLOOM_LIST_PAUSE;
-    *line = list_trim((struct list_piece){start, stop});
-    if (list->state.heading.separator == '\t' && list_has((struct list_piece){start, stop}, '\t'))
-        *line = (struct list_piece){start, stop}; /* fields at the ends may be empty */
-    list_end_line(list, stop);
-    return BLOOM_LIST_ENTRY;
+/* Reads the next line, without blanks around it. */
+static struct list_piece list_next_line(struct bloom_list *list) {
+    const uint8_t *start = list->bytes + list->at;
+    if (list->line_feed < list->at)
+        list->line_feed = url_find(list->bytes, list->at, list->length, '\n');
+    const struct list_piece line = {
+        start, list->bytes + url_find(list->bytes, list->at, list->line_feed, '\r')};
+    list_end_line(list, line.end);
+    /* The fields at the ends of a row may be empty. */
+    return list->state.heading.separator == '\t' && list_has(line, '\t') ? line : list_trim(line);
 }
 
 /* Reads the next line if it is nothing but a plain URL, in one of the three most common forms. What
@@ -95,7 +88,7 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     enum { PLAIN_MOST = BLOOM_LIST_LINE_MOST - 16 }; /* with room for what is around it */
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length, *at = start;
     struct bloom_url_plain plain;
-    if (list->sought != list->at || !list->state.begun || list->state.heading.fields > 0 ||
+    if (!list->state.begun || list->state.heading.fields > 0 ||
         end - at <= 10) /* so that the longest of what is before a host can be read */
         return false;
     *form = LIST_PLAIN;
@@ -139,9 +132,7 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
 }
 
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
-    const size_t left = list->length - list->sought;
-    const size_t before =
-        list->sought + (left < bloom_limits.list_stretch ? left : bloom_limits.list_stretch);
+    const size_t start = list->at;
     struct list_piece piece = {NULL, NULL};
     enum list_form form = LIST_NOTHING;
     bool is_text = false; /* known to be text */
@@ -153,9 +144,11 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
         }
         if ((is_text = list_next_plain(list, &piece, &form)))
             break;
-        enum bloom_list_step step = list_next_line(list, before, &piece);
-        if (step != BLOOM_LIST_ENTRY)
-            return step;
+        if (list->at >= list->length)
+            return BLOOM_LIST_END;
+        if (list->at - start > bloom_limits.list_stretch)
+            return BLOOM_LIST_PAUSE;
+        piece = list_next_line(list);
         if (list_length(piece) > BLOOM_LIST_LINE_MOST) {
             piece.end = piece.at + BLOOM_LIST_LINE_MOST;
             form = LIST_TOO_LONG;

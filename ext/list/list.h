@@ -19,9 +19,9 @@ enum { BLOOM_LIST_LINE_MOST = 16384 };
 struct bloom_list {
     const uint8_t *bytes;
     size_t length;
-    size_t at;     /* where the next line begins */
-    size_t sought; /* that line does not end before this place */
-    uint64_t line; /* counts from 1, once a line has been read */
+    size_t at;        /* where the next line begins */
+    size_t line_feed; /* the first one from a place on that is not beyond the next line */
+    uint64_t line;    /* counts from 1, once a line has been read */
     struct list_state state;
     struct bloom_url url;
     /* The entry that was read last: as text without wildcards and defanging, and its key. */

@@ -1,6 +1,25 @@
 /* Parts of a line that several forms have: remarks and networks of addresses. */
 #include "list/list.h"
 
+struct list_piece list_trim_wide(struct list_piece piece) {
+    static const char WIDE[][4] = {"\xc2\xa0",     "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\xa8",
+                                   "\xe2\x80\xaf", "\xe3\x80\x80", LIST_MARK};
+    for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE;) {
+        while (piece.at < piece.end && list_is_blank(*piece.at))
+            piece.at++;
+        while (piece.at < piece.end && list_is_blank(piece.end[-1]))
+            piece.end--;
+        if (list_is_trimmed(piece))
+            break;
+        const bool begins = list_begins(piece, WIDE[i]),
+                   ends = !begins && list_ends(piece, WIDE[i]);
+        piece.at += begins ? strlen(WIDE[i]) : 0;
+        piece.end -= ends ? strlen(WIDE[i]) : 0;
+        i = begins || ends ? 0 : i + 1;
+    }
+    return piece;
+}
+
 bool list_is_remark(struct list_piece line) {
     struct list_piece words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
     if (*line.at == '#' || *line.at == '!' || *line.at == ';' ||

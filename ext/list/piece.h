@@ -53,25 +53,10 @@ static inline bool list_is_trimmed(struct list_piece piece) {
 
 /* Removes blanks from both ends. Copies from documents have no-break spaces, marks of direction and
  * width, U+3000 and byte order marks there. */
+struct list_piece list_trim_wide(struct list_piece piece);
+
 static inline struct list_piece list_trim(struct list_piece piece) {
-    static const char WIDE[][4] = {"\xc2\xa0",     "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\xa8",
-                                   "\xe2\x80\xaf", "\xe3\x80\x80", LIST_MARK};
-    if (list_is_trimmed(piece))
-        return piece;
-    for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE;) {
-        while (piece.at < piece.end && list_is_blank(*piece.at))
-            piece.at++;
-        while (piece.at < piece.end && list_is_blank(piece.end[-1]))
-            piece.end--;
-        if (list_is_trimmed(piece))
-            break;
-        const bool begins = list_begins(piece, WIDE[i]),
-                   ends = !begins && list_ends(piece, WIDE[i]);
-        piece.at += begins ? strlen(WIDE[i]) : 0;
-        piece.end -= ends ? strlen(WIDE[i]) : 0;
-        i = begins || ends ? 0 : i + 1;
-    }
-    return piece;
+    return list_is_trimmed(piece) ? piece : list_trim_wide(piece);
 }
 
 /* Returns true if a piece is a word, likewise. */
@@ -169,12 +154,14 @@ static inline bool list_contains(struct list_piece piece, const char *word) {
     return piece.at < piece.end;
 }
 
-/* Returns where the first of two bytes is in a piece, or its end. */
+/* Returns where the first of two bytes is in a piece, or its end. They may be the same. Where it is
+ * near, this is faster than list_find. */
 static inline const uint8_t *list_find_either(struct list_piece piece, uint8_t a, uint8_t b) {
     for (; list_length(piece) >= 8; piece.at += 8) {
         const uint64_t word = bloom_load64(piece.at);
-        if ((url_zeros(word ^ url_eight(a)) | url_zeros(word ^ url_eight(b))) != 0)
-            break;
+        const uint64_t found = url_zeros(word ^ url_eight(a)) | url_zeros(word ^ url_eight(b));
+        if (found != 0)
+            return piece.at + bloom_lowest_one64(found) / 8;
     }
     while (piece.at < piece.end && *piece.at != a && *piece.at != b)
         piece.at++;

@@ -19,29 +19,30 @@ struct list_row {
 };
 
 /* Returns what follows the quotation marks with which a field begins, in which two mean one. */
-static struct list_piece list_after_quotes(struct list_piece rest) {
+static inline struct list_piece list_after_quotes(struct list_piece rest) {
     while (rest.at < rest.end && *rest.at == ' ')
         rest.at++;
-    if (rest.at < rest.end && *rest.at == '"')
-        do {
-            rest.at = list_find((struct list_piece){rest.at + 1, rest.end}, '"');
-            rest.at += rest.at < rest.end;
-        } while (rest.at < rest.end && *rest.at == '"');
+    while (rest.at < rest.end && *rest.at == '"') {
+        rest.at = list_find_either((struct list_piece){rest.at + 1, rest.end}, '"', '"');
+        rest.at += rest.at < rest.end;
+    }
     return rest;
 }
 
-/* Removes the first field from the rest of a line, and returns it without blanks and quotation
- * marks around it. After the last field the rest begins past the end of the line. */
-static struct list_piece list_next_field(struct list_piece *rest, uint8_t separator) {
-    const struct list_piece field = {rest->at, list_find(list_after_quotes(*rest), separator)};
+/* Removes the first field from the rest of a line, and returns it as it is written. After the last
+ * field the rest begins past the end of the line. */
+static inline struct list_piece list_next_field(struct list_piece *rest, uint8_t separator) {
+    const struct list_piece rest_after_quotes = list_after_quotes(*rest);
+    const struct list_piece field = {rest->at,
+                                     list_find_either(rest_after_quotes, separator, separator)};
     rest->at = field.end + 1;
-    return list_unquoted(field);
+    return field;
 }
 
 /* Returns the class of a field, and reads the row up to it. */
 static enum list_class list_class_at(struct list_row *row, unsigned i) {
     while (row->count <= i && row->read < LIST_FIELDS && row->rest.at <= row->rest.end) {
-        struct list_piece field = list_next_field(&row->rest, row->separator);
+        struct list_piece field = list_unquoted(list_next_field(&row->rest, row->separator));
         const bool is_barred = row->barred >> row->read++ & 1;
         if (field.at == field.end)
             continue; /* it says nothing of those beside it */
@@ -79,22 +80,25 @@ static unsigned list_choose(struct list_row *row) {
     return LIST_FIELDS;
 }
 
+/* Begins to read a line as a row. */
+static void list_begin_row(struct list_row *row, struct bloom_list *list, struct list_piece line,
+                           uint8_t separator, uint64_t barred) {
+    row->list = list;
+    row->rest = line;
+    row->separator = separator;
+    row->read = row->count = 0;
+    row->barred = barred;
+}
+
 /* Narrows a line down to the entry of its row. */
-static enum list_form list_read_row(struct bloom_list *list, struct list_piece *line,
-                                    uint8_t separator, uint64_t barred) {
-    struct list_row row;
-    row.list = list;
-    row.rest = *line;
-    row.separator = separator;
-    row.read = row.count = 0;
-    row.barred = barred;
-    const unsigned i = list_choose(&row);
+static enum list_form list_read_row(struct list_row *row, struct list_piece *line) {
+    const unsigned i = list_choose(row);
     if (i == LIST_FIELDS)
         return LIST_NO_URL_FIELD;
-    *line = row.fields[i];
-    if (row.classes[i] == LIST_IS_RANGE)
+    *line = row->fields[i];
+    if (row->classes[i] == LIST_IS_RANGE)
         return LIST_RANGE;
-    list_take_names(list, *line);
+    list_take_names(row->list, *line);
     return LIST_FIELD;
 }
 
@@ -103,42 +107,47 @@ static enum list_form list_read_row(struct bloom_list *list, struct list_piece *
 static bool list_ends_page(struct list_piece rest, uint8_t separator) {
     bool ends = separator == '|' || list_has(rest, ' ');
     while (!ends && rest.at < rest.end) {
-        const struct list_piece field = list_next_field(&rest, separator);
+        const struct list_piece field = list_unquoted(list_next_field(&rest, separator));
         ends = list_has_scheme(field) || (list_is_number(field) && list_has(field, '-')) ||
                list_meaning_of(field).type != LIST_IS_WORD;
     }
     return ends;
 }
 
+/* Returns true if a line with commas, semicolons or bars is not a row: it is prose in which
+ * something is defanged, or a page. Reads the first field. */
+static bool list_is_no_row(struct list_row *row, struct list_piece line) {
+    const enum list_class class = list_class_at(row, 0);
+    if (row->read != 1)
+        return false; /* the first field is empty */
+    const struct list_piece first = row->fields[0];
+    if (class < LIST_IS_RANGE)
+        return list_has(first, ' ') && !list_is_number(first) &&
+               list_length(list_find_defanged(row->list, line)) > 0;
+    return class >= LIST_IS_DOUBTFUL && !list_is_defanged(first) &&
+           list_read(row->list, first, LIST_FIELD) < LIST_NO_KEY &&
+           row->list->url.length > row->list->url.host + 1 &&
+           !list_ends_page(row->rest, row->separator);
+}
+
 /* A row without a heading. Its fields are separated by tabs, or else by bars after blanks, or else
  * by the first comma, semicolon or bar. A page may contain that, unless it is defanged. */
 enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
-    if (list_has(*line, '\t'))
-        return list_read_row(list, line, '\t', 0);
-    if (list->state.adblock || *line->at == '/')
+    const bool has_tab = list_has(*line, '\t'), is_quoted = *line->at == '"',
+               has_bar = list_has(*line, '|'), is_code = has_bar && list_contains(*line, " || "),
+               has_bars = has_bar && !is_quoted && !is_code && list_contains(*line, " |");
+    if (!has_tab && (list->state.adblock || *line->at == '/'))
         return LIST_OTHER;
-    const bool is_quoted = *line->at == '"', is_code = list_contains(*line, " || ");
-    if (!is_quoted && !is_code && list_contains(*line, " |"))
-        return list_read_row(list, line, '|', 0);
-    struct list_piece first = *line;
-    first.end = list_find_any(list_after_quotes(first), is_code ? ",;" : ",;|");
-    const uint8_t *end = first.end;
-    first = list_unquoted((struct list_piece){line->at, end});
-    if (end == line->end) {
-        *line = first;
+    const uint8_t *end = list_find_any(list_after_quotes(*line), is_code ? ",;" : ",;|");
+    if (!has_tab && end == line->end) {
+        *line = list_unquoted(*line);
         return is_quoted ? LIST_FIELD : LIST_OTHER;
     }
-    if (is_quoted)
-        return list_read_row(list, line, *end, 0);
-    const enum list_class class = list_class_of(list, &first);
-    if (class < LIST_IS_RANGE && list_has(first, ' ') && !list_is_number(first) &&
-        list_length(list_find_defanged(list, *line)) > 0)
-        return LIST_OTHER; /* prose with commas */
-    if (class >= LIST_IS_DOUBTFUL && !list_is_defanged(first) &&
-        list_read(list, first, LIST_FIELD) < LIST_NO_KEY && list->url.length > list->url.host + 1 &&
-        !list_ends_page((struct list_piece){end + 1, line->end}, *end))
-        return LIST_OTHER;
-    return list_read_row(list, line, *end, 0);
+    struct list_row row;
+    list_begin_row(&row, list, *line, has_tab ? '\t' : has_bars ? '|' : *end, 0);
+    return !has_tab && !has_bars && !is_quoted && list_is_no_row(&row, *line)
+               ? LIST_OTHER
+               : list_read_row(&row, line);
 }
 
 /* Removes the signs of a remark with which a heading begins: `#` or `#fields` of Zeek. A remark
@@ -167,7 +176,8 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
     uint64_t columns[LIST_ENTRY_COLUMN + 1] = {0}; /* bit i: field i has that rank */
     bool has_path = false;
     while (rest.at <= rest.end) {
-        struct list_piece field = list_next_field(&rest, read.separator), value = field;
+        struct list_piece field = list_unquoted(list_next_field(&rest, read.separator));
+        struct list_piece value = field;
         if (read.fields == LIST_FIELDS ||
             list_find_any(field, "\"#$%&*<=>?@[\\]^`{|}~") < field.end ||
             (!is_zeek && list_class_of(list, &value) >= LIST_IS_RANGE))
@@ -207,9 +217,13 @@ enum list_form list_row(struct bloom_list *list, struct list_piece *line) {
     }
     if (fields != heading->fields)
         return LIST_OTHER;
+    named = list_unquoted(named);
     if (!heading->certain || heading->named == 0 || named.at == named.end || list_has(named, ' ') ||
-        list_read(list, named, LIST_FIELD) >= LIST_NO_KEY)
-        return list_read_row(list, line, heading->separator, ~heading->named);
+        list_read(list, named, LIST_FIELD) >= LIST_NO_KEY) {
+        struct list_row row;
+        list_begin_row(&row, list, *line, heading->separator, ~heading->named);
+        return list_read_row(&row, line);
+    }
     *line = named;
     return LIST_FIELD;
 }

@@ -264,7 +264,8 @@ enum list_class list_class_of(struct bloom_list *list, struct list_piece *field)
     const enum list_class class = list_judge(list, field);
     if (class != LIST_IS_WORD)
         return class;
-    if (list_meaning_of(list_split(&value, ':')).type == LIST_IS_HOST_TYPE &&
+    if (list_has(value, ':') &&
+        list_meaning_of(list_split(&value, ':')).type == LIST_IS_HOST_TYPE &&
         list_judge(list, &value) >= LIST_IS_RANGE) {
         *field = value; /* Ip:192.0.2.9 */
         return LIST_IS_SURE;

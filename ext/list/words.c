@@ -6,11 +6,12 @@
  * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
  * needs no blank. Returns 0 for a line without a mark. */
 static size_t list_mark(struct bloom_list *list, struct list_piece line) {
-    static const char *const MARKS[] = {"- ", "* ", "+ ", "\xe2\x80\xa2 "};
-    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
-        if (list_begins(line, MARKS[i]))
-            return strlen(MARKS[i]);
+    static const char BULLET[] = "\xe2\x80\xa2 ";
     struct list_piece item = {line.at + 1, line.end};
+    if (memchr("-*+", *line.at, 3) != NULL && list_begins(item, " "))
+        return 2;
+    if (list_begins(line, BULLET))
+        return strlen(BULLET);
     if (*line.at == '|')
         return list_begins(item, " ") ||
                (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
