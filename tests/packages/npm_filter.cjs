@@ -55,7 +55,9 @@ const cases = {
     const salt = Buffer.from("000102030405060708090a0b0c0d0e0f", "hex");
     same(new Filter(9, { salt }).add("a"), new Filter(9, { salt: salt.toString("hex") }).add("a"));
     assert.notDeepEqual(new Filter(9, { salt }).bytes(), new Filter(9).bytes());
-    assert.equal(new Filter(new Filter(0).bytes()).count, 0);
+    const empty = new Filter(new Filter(0).bytes());
+    assert.deepEqual([empty.count, empty.capacity], [0, null]);
+    same(new Filter(9, { layout: "bitmap", fpr: null }), bitmap);
   },
 
   "keys"() {
@@ -161,7 +163,11 @@ const cases = {
       says(`addAll(): ${ended}`, () => new Filter(9).addAll(new Set(text.split("\n"))));
     }
     says(`Filter.build(): ${ended}`, () => Filter.build(["a\nb"])); // a text, not its lines
-    says(`Filter.build(): ${empty}`, () => Filter.build("a\nb\n".split("\n")));
+    const lines = numbered("a", 1500).map((line) => `${line}\n`);
+    says(`Filter.build(): ${ended}`, () => Filter.build(new Set(lines)));
+    for (const text of ["a\n", "a\nb\n"])
+      says(`Filter.build(): ${empty}`, () => Filter.build(text.split("\n")));
+    assert.equal(Filter.build(new Set([...numbered("a", 999), "", "b"])).has(""), true);
     says(`Filter.build(): ${empty}`, () => Filter.build(new Set([...numbered("a", 1000), ""])));
     for (const keys of [["a", "b\n"], ["a\n", 5, "b"], [""], ["", "a"]])
       assert.deepEqual([...Filter.build(keys).check(keys)], keys.map(() => 1));
@@ -218,7 +224,7 @@ const cases = {
     for (const keys of [null, 7, "abc", new Uint8Array(4)])
       assert.throws(() => Filter.build(keys),
         /Filter.build\(\): keys is .*\. Pass an iterable of keys, for example the lines of/);
-    for (const [keys, options] of [[[]], [[null]], [[], { capacity: 9 }]])
+    for (const [keys, options] of [[[]], [[null, undefined, NaN]], [[], { capacity: 9 }]])
       says("Filter.build(): there is no key, and an empty filter lets everything pass. Look where" +
         " the keys come from, or make an empty filter with new Filter(capacity)",
       () => Filter.build(keys, options));
@@ -233,8 +239,9 @@ const cases = {
       () => new Filter(9).check(new Set()));
     says("delete(): cannot remove keys from a filter of layout blocked. Make it with layout" +
       " counting", () => new Filter(9).delete("a"));
-    says("union(): the other filter is {}. Pass a Filter, or new Filter(bytes)",
-      () => new Filter(9).union({}));
+    for (const name of ["union", "intersection"])
+      says(`${name}(): the other filter is {}. Pass a Filter, or new Filter(bytes)`,
+        () => new Filter(9)[name]({}));
     assert.throws(() => new Filter(9).intersection(new Filter(900)), /intersection\(\): filter 2/);
     assert.throws(() => Filter.build(["a"], { layout: "fuse" }).add("b"), /add\(\): cannot add/);
   },
@@ -257,7 +264,7 @@ const cases = {
       () => Filter.build(thrower)])
       assert.throws(work, { message: "mine" });
     assert.equal(filter.has("x"), true);
-    for (const count of [3, 1000, 1003]) {
+    for (const count of [0, 1, 1000, 1003]) {
       const broken = function* () { yield* numbered("b", count); throw new Error("mine"); };
       const some = new Filter(2000);
       for (const work of [() => some.addAll(broken()), () => Filter.build(broken())])
