@@ -250,8 +250,7 @@ check: test long exhaustive
 long exhaustive:
 	@+MAKE='$(MAKE)' $(RUN) $(if $(filter long,$@),$(LONG_SUITES),$(EXHAUSTIVE_SUITES))
 
-# Which lines and branches of ext/ the tests reach, and whether what they do not reach is known and
-# explained.
+# Which lines and branches of ext/ the tests reach. It fails when they are too few.
 coverage:
 	@PYTHON=$(PYTHON) sh tests/coverage/run.sh
 

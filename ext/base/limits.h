@@ -16,7 +16,7 @@
     /* A set of more keys is divided. With fewer, one partition with its table (64 KiB) is in \
      * cache anyway. key_set_test.c */ \
     LIMIT(key_set_unpartitioned, 4096, 1, 3) \
-    /* So many upper bits of its first word choose the partition of a key. key_set_test.c */ \
+    /* How many upper bits of the first word of a key choose its partition. key_set_test.c */ \
     LIMIT(key_set_partition_bits, 9, 1, 7) \
     /* A chunk has room for an eighth of what its partition holds, so that an eighth is wasted at \
      * most; from 256 bytes, which serve small groups, to 4 KiB. key_set_test.c */ \

@@ -67,7 +67,7 @@ int main(void) {{
     return sqlite3_close(database);
 }}
 """
-# The same in C without SQL, which needs no SQLite; and in Python.
+# A program of the filters without SQL, which needs no SQLite; and FINGERPRINT in Python.
 FILTER_PROGRAM = """#include <sqlite-bloom-filter.h>
 int main(void) {
     return *sqlite_bloom_filter_version() == 0;

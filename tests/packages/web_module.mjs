@@ -151,6 +151,11 @@ await expectReports(database, "SqliteError: interrupted", () => false);
 const remote = await openInWorker();
 await expectReports(remote, "SqliteError: the worker was terminated", () => remote.terminate());
 
+// What a worker sent before it ended comes too late, and is ignored.
+const late = { terminate() {}, postMessage: () => late.onerror({ message: "lost" }) };
+assert.equal(await openInWorker({ worker: late }).catch(words), "Error: lost");
+for (const data of [{ id: 1, result: 1 }, { id: 1, call: "onProgress" }]) late.onmessage({ data });
+
 // Progress of an INSERT, and callbacks that go wrong.
 const series = "CREATE TABLE s(x); INSERT INTO s SELECT value FROM generate_series(1, 1000000)";
 const inserted = [];

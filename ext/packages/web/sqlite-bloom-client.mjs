@@ -39,6 +39,7 @@ export class WorkerDatabase {
   constructor(worker) {
     this.#worker = worker;
     worker.onmessage = ({ data: { id, call, value, result, error } }) => {
+      if (!this.#waiting.has(id)) return; // it was sent before the worker ended
       const { resolve, reject, callbacks } = this.#waiting.get(id);
       if (call !== undefined) return callbacks[call](value);
       this.#waiting.delete(id);
