@@ -69,34 +69,32 @@ static enum list_option list_option_of(struct list_piece name) {
         enum list_option option, with_tilde;
         const char *names;
     } OPTIONS[] = {
-        {LIST_CONDITION, LIST_CONDITION, ",1p,3p,first-party,third-party,"},
+        {LIST_CONDITION, LIST_CONDITION, "1p,3p,first-party,third-party,"},
         {LIST_CONDITION, LIST_NO_OPTION,
-         ",dnstype,method,strict-first-party,strict-third-party,strict1p,strict3p,"},
-        {LIST_VALUES, LIST_NO_OPTION, ",app,client,ctag,domain,from,ipaddress,to,top,"},
-        {LIST_DENY, LIST_NO_OPTION, ",denyallow,"},
-        {LIST_PAGE, LIST_CONDITION, ",all,doc,document,"},
+         "dnstype,method,strict-first-party,strict-third-party,strict1p,strict3p,"},
+        {LIST_VALUES, LIST_NO_OPTION, "app,client,ctag,domain,from,ipaddress,to,top,"},
+        {LIST_DENY, LIST_NO_OPTION, "denyallow,"},
+        {LIST_PAGE, LIST_CONDITION, "all,doc,document,"},
         {LIST_KIND, LIST_KIND,
-         ",beacon,css,font,frame,image,media,mp4,object,object-subrequest,other,ping,popunder,"
+         "beacon,css,font,frame,image,media,mp4,object,object-subrequest,other,ping,popunder,"
          "popup,script,stylesheet,subdocument,webrtc,websocket,xhr,xmlhttprequest,"},
-        {LIST_ANY_OPTION, LIST_ANY_OPTION, ",match-case,"},
-        {LIST_ANY_OPTION, LIST_NO_OPTION, ",empty,important,network,reason,redirect,"},
-        {LIST_REWRITE, LIST_NO_OPTION, ",dnsrewrite,"},
+        {LIST_ANY_OPTION, LIST_ANY_OPTION, "match-case,"},
+        {LIST_ANY_OPTION, LIST_NO_OPTION, "empty,important,network,reason,redirect,"},
+        {LIST_REWRITE, LIST_NO_OPTION, "dnsrewrite,"},
         {LIST_CHANGES, LIST_NO_OPTION,
-         ",badfilter,content,cookie,csp,ehide,elemhide,extension,genericblock,generichide,ghide,"
+         "badfilter,content,cookie,csp,ehide,elemhide,extension,genericblock,generichide,ghide,"
          "header,hls,inline-font,inline-script,jsinject,jsonprune,permissions,queryprune,"
          "redirect-rule,referrerpolicy,removeheader,removeparam,replace,rewrite,shide,"
          "specifichide,stealth,uritransform,urlblock,urlskip,urltransform,xmlprune,"},
     };
-    char sought[LIST_FOLDED];
     const bool with_tilde = list_begins(name, "~");
     name.at += with_tilde;
-    if (!list_fold(name, false, sought))
-        return LIST_NO_OPTION;
     for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
-        if (strstr(OPTIONS[i].names, sought) != NULL)
+        if (list_is_one_of(name, OPTIONS[i].names))
             return with_tilde ? OPTIONS[i].with_tilde : OPTIONS[i].option;
-    return sought[1] == '_' && sought[strspn(sought, ",_")] == '\0' ? LIST_ANY_OPTION
-                                                                    : LIST_NO_OPTION;
+    while (list_begins(name, "__")) /* of uBlock, with any number of them */
+        name.at++;
+    return list_is(name, "_") ? LIST_ANY_OPTION : LIST_NO_OPTION;
 }
 
 /* Returns the host of a pattern. */
@@ -148,7 +146,7 @@ static bool list_demands(struct list_piece values, bool denies, struct list_piec
 static bool list_answers_nothing(struct list_piece value) {
     const struct list_piece code = {value.at, list_find(value, ';')},
                             answer = list_last(value, ';');
-    return list_is_one_of(code, ",nxdomain,refused,servfail,") || list_is_sink(answer) ||
+    return list_is_one_of(code, "nxdomain,refused,servfail,") || list_is_sink(answer) ||
            (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
 }
 
@@ -234,7 +232,7 @@ bool list_is_part(const struct bloom_list *list, struct list_piece pattern) {
     if ((list_is_ipv4(host) && !list_has(pattern, '/')) ||
         list_is_ipv6(list_without_brackets(pattern)))
         return false;
-    if (list_is_one_of(list_last(pattern, '.'), ",aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
+    if (list_is_one_of(list_last(pattern, '.'), "aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
         return true;
     while (pattern.at < pattern.end && (list_is_of_name(*pattern.at) || *pattern.at == '.'))
         pattern.at++;

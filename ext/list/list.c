@@ -1,10 +1,19 @@
-/* Reads a list line by line, and each line in three steps. First list_narrow finds its form and the
- * part that is the entry (forms.c). Then list_read undoes wildcards and defanging, makes the key,
- * and rejects what is not meant as an address (entry.c). Lines that are nothing but a plain URL, as
- * most are, take a shortcut with the same result (list_next_plain). */
+/* Reads a list line by line, and each line in two steps. First each form in turn is asked for the
+ * part of the line that is the entry, until one recognises the line (list_narrow). Then list_read
+ * undoes wildcards and defanging, makes the key, and rejects what is not meant as an address
+ * (entry.c). Lines that are nothing but a plain URL, as most are, take a shortcut with the same
+ * result (list_next_plain). */
 #include "list/list.h"
 
 #include "base/limits.h"
+
+#define LIST_WORDS_OF(form, words) [form] = words,
+static const char *const LIST_NOTES[] = {LIST_FORMS(LIST_WORDS_OF)};
+#undef LIST_WORDS_OF
+
+const char *list_note(enum list_form form) {
+    return LIST_NOTES[form];
+}
 
 /* Returns what bytes are that are not text in UTF-8, and what to do, as bloom_list_begin; NULL for
  * text. Nearly all binary files have a zero byte early on. */
@@ -129,6 +138,82 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     *form = list_settle(list, *form);
     list_end_line(list, stop);
     return true;
+}
+
+bool list_is_remark(struct list_piece line) {
+    struct list_piece words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
+    if (*line.at == '#' || *line.at == '!' || *line.at == ';' ||
+        (list_length(words) == 5 && list_begins(words, "sep="))) /* how Excel names separators */
+        return true;
+    if (list_begins(line, "//"))
+        return list_length(line) == 2 || list_has_blank(line) || line.at[2] == '/' ||
+               line.at[2] == '-' || line.at[2] == '=';
+    return line.end[-1] == ']' && (list_begins(line, "[adblock") || list_begins(line, "[ublock") ||
+                                   list_begins(line, "[adguard"));
+}
+
+struct list_piece list_without_remark(struct list_piece line) {
+    bool quoted = false, names = false;
+    if (!list_has(line, '\t')) { /* first, because most lines have no such sign */
+        const uint8_t *blank = list_find(line, ' ');
+        while (blank + 1 < line.end && blank[1] != '#' && blank[1] != ';' && blank[1] != '/')
+            blank = list_find((struct list_piece){blank + 1, line.end}, ' ');
+        if (blank + 1 >= line.end)
+            return line;
+    }
+    for (const uint8_t *at = line.at; at < line.end; at++) {
+        if (names && !quoted && list_is_blank(at[-1]) &&
+            (*at == '#' || *at == ';' || list_begins((struct list_piece){at, line.end}, "// ")))
+            line.end = at;
+        quoted ^= *at == '"';
+        names |= *at == '.' || *at == ':';
+    }
+    return list_trim(line);
+}
+
+static enum list_form list_remark(struct bloom_list *list, struct list_piece *line) {
+    const bool is_empty = line->at == line->end;
+    if (!is_empty && (!list_is_remark(*line) || *line->at == list->state.heading.separator)) {
+        list->state.begun = true;
+        return LIST_OTHER;
+    }
+    list->state.adblock |= !is_empty && *line->at == '[';
+    return LIST_NOTHING;
+}
+
+/* Any line that is left: a URL or name, unless it is a part of an address or a hash. */
+static enum list_form list_bare(struct bloom_list *list, struct list_piece *line) {
+    return list_is_hash(*line)                                    ? LIST_HASH
+           : list_is_part(list, *line) && !list_has_scheme(*line) ? LIST_PART
+                                                                  : LIST_PLAIN;
+}
+
+/* The first form that recognises a line reads it. Each row says why it is not further down. */
+static list_reader *const ORDER[] = {
+    list_heading,    /* may be in a remark, and says how the lines after it are read */
+    list_remark,     /* may contain anything */
+    list_row,        /* knows its field by the heading, whatever is in the others */
+    list_marks,      /* removes marks, so that the other forms see what is in the item */
+    list_signature,  /* contains options and values of every kind */
+    list_expression, /* its bar is also a sign of rules of Adblock */
+    list_adblock,    /* its signs are in no other form, and its options may contain any */
+    list_hosts,      /* an address followed by names, of which a tab separates no fields */
+    list_dnsmasq,    /* these three begin with a word of their own, or have a record as second */
+    list_unbound,    /* word; their values contain the quotation marks and tabs asked for next */
+    list_zone,       list_map, /* its key is a word for a type, perhaps after a bracket */
+    list_proxy,                /* its first field is a word of its own */
+    list_fields,               /* knows a page, which may contain commas and bars */
+    list_words,                /* any other line with blanks */
+    list_bare,                 /* what is left is one word */
+};
+
+/* Narrows a line, without blanks around it, down to its entry. If the line has several names, they
+ * are left in the state instead. */
+static enum list_form list_narrow(struct bloom_list *list, struct list_piece *line) {
+    enum list_form form = LIST_OTHER;
+    for (size_t i = 0; form == LIST_OTHER; i++)
+        form = ORDER[i](list, line);
+    return form;
 }
 
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {

@@ -5,13 +5,95 @@
  * name per line. ext/URLS.md says how each is read. The form of each line is found by itself, so a
  * list may mix forms.
  *
+ * A line is offered to one form after the other (ORDER in list.c). Each form is one function in the
+ * file of its family: hosts.c, adblock.c, programs.c, rows.c and words.c.
+ *
  * A list is read in place, and nothing is allocated.
  */
 #ifndef BLOOM_LIST_LIST_H
 #define BLOOM_LIST_LIST_H
 
-#include "list/forms.h"
+#include "list/piece.h"
 #include "url/url.h"
+
+/* How an entry was read, or why a line is not one, each with its note. */
+#define LIST_FORMS(FORM)                                                                           \
+    FORM(LIST_OTHER, NULL)   /* not of the form that was asked, so the next one is */              \
+    FORM(LIST_NOTHING, NULL) /* a remark, which has no row */                                      \
+    FORM(LIST_PLAIN, NULL)                                                                         \
+    FORM(LIST_HOSTS, "hosts file")                                                                 \
+    FORM(LIST_WHOLE, "whole line, with its commas, bars and spaces")                               \
+    FORM(LIST_ADBLOCK, "Adblock rule")                                                             \
+    FORM(LIST_ADBLOCK_PAGE, "Adblock rule, for this page only")                                    \
+    FORM(LIST_ADBLOCK_OPTIONS, "Adblock rule, options ignored")                                    \
+    FORM(LIST_ADBLOCK_CONDITION, "no entry: a rule with a condition")                              \
+    FORM(LIST_DNSMASQ, "dnsmasq")                                                                  \
+    FORM(LIST_UNBOUND, "unbound")                                                                  \
+    FORM(LIST_ZONE, "policy zone")                                                                 \
+    FORM(LIST_PROXY, "rule of a proxy")                                                            \
+    FORM(LIST_ANCHORED, "regular expression for a host")                                           \
+    FORM(LIST_FIELD, "one of several fields")                                                      \
+    FORM(LIST_WILDCARD, "wildcard")                                                                \
+    FORM(LIST_DEFANGED, "defanged")                                                                \
+    FORM(LIST_BYTES, "not UTF-8, read byte by byte")                                               \
+    FORM(LIST_NETWORK_OF_ONE, "network of one address")                                            \
+    FORM(LIST_EXCEPTION, "no entry: an exception")                                                 \
+    FORM(LIST_MODIFIER, "no entry: it does not block")                                             \
+    FORM(LIST_COSMETIC, "no entry: a cosmetic rule")                                               \
+    FORM(LIST_EXPRESSION, "no entry: a regular expression")                                        \
+    FORM(LIST_INNER_WILDCARD, "no entry: a wildcard in the middle")                                \
+    FORM(LIST_PART, "no entry: only a part of an address")                                         \
+    FORM(LIST_RANGE, "no entry: a range of addresses")                                             \
+    FORM(LIST_NUMBER, "no entry: a number or a date")                                              \
+    FORM(LIST_HASH, "no entry: a hash")                                                            \
+    FORM(LIST_MAIL, "no entry: a mail address")                                                    \
+    FORM(LIST_DIRECTIVE, "no entry: a directive")                                                  \
+    FORM(LIST_SIGNATURE, "no entry: a rule of Suricata or Snort")                                  \
+    FORM(LIST_TRIGGER, "no entry: a policy that is not about a name")                              \
+    FORM(LIST_HEADING, "no entry: the heading of a table")                                         \
+    FORM(LIST_NO_URL_FIELD, "no entry: no field is a URL")                                         \
+    FORM(LIST_WORDS, "no entry: several words")                                                    \
+    FORM(LIST_HOSTS_ADDRESS, "no entry: an address instead of a name")                             \
+    FORM(LIST_NO_HOST, "no entry: it has no host")                                                 \
+    FORM(LIST_NO_DOT, "no entry: a name without a dot")                                            \
+    FORM(LIST_LOCAL, "no entry: the machine itself")                                               \
+    FORM(LIST_UNOPENED, "no entry: the host is not a name or address")                             \
+    FORM(LIST_TOO_LONG, "no entry: a line longer than 16384 bytes")
+#define LIST_FORM(form, words) form,
+enum list_form {
+    LIST_FORMS(LIST_FORM) LIST_FORM_COUNT,
+    LIST_NO_KEY = LIST_EXCEPTION /* from here on */
+};
+#undef LIST_FORM
+
+/* The heading of a table: what separates fields, how many there are, and which of them, counted
+ * from 0, is the entry. If there are no fields, the list has no heading. */
+struct list_heading {
+    uint8_t separator;
+    unsigned fields, field;
+    bool certain;   /* the name of the field says that it is a host, an address or a URL */
+    uint64_t named; /* bit i: field i may be the entry in place of `field` */
+};
+
+/* The options of a rule, from their dollar on, and what they do whatever its pattern is. Most rules
+ * have the same few, so the last ones are kept by the letter with which they begin. */
+enum { LIST_KEPT = 32 };
+struct list_kept {
+    struct list_piece options;
+    enum list_form form;
+};
+
+/* What a line leaves for the next call. */
+struct list_state {
+    /* The rest of a line with several names, and how it is read. */
+    struct list_piece names;
+    enum list_form form;
+    bool begun;    /* a line has been read that is not a remark, so no heading can follow */
+    bool adblock;  /* the list has the heading [Adblock ...] */
+    bool defanged; /* something defanged has been read */
+    struct list_kept kept[LIST_KEPT];
+    struct list_heading heading;
+};
 
 /* The longest line, in bytes. */
 enum { BLOOM_LIST_LINE_MOST = 16384 };
@@ -66,8 +148,27 @@ enum bloom_list_step {
 /* Reads the next row, in time linear in the bytes that it passes. */
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry);
 
-/* For list.c: entry.c makes the key of an entry that list_narrow has found. Returns its form, or
- * why it is not an entry after all. */
+/* Returns the words for a form; NULL for LIST_PLAIN. */
+const char *list_note(enum list_form form);
+
+/* A form narrows a line of its own down to the entry and returns how it was read, or why there is
+ * no entry. It returns LIST_OTHER for any other line, from which it may have removed a remark or
+ * the marks of an item. */
+typedef enum list_form list_reader(struct bloom_list *list, struct list_piece *line);
+
+/* list.c */
+
+/* Recognises remarks: #, !, ;, // alone or in a line of several words, [Adblock Plus 2.0]. */
+bool list_is_remark(struct list_piece line);
+
+/* Removes the remark after an entry. A dot or a colon is before it, and its sign follows a blank
+ * and is not in quotation marks. */
+struct list_piece list_without_remark(struct list_piece line);
+
+/* entry.c */
+
+/* Makes the key of an entry that a form has found. Returns its form, or why it is not an entry
+ * after all. */
 enum list_form list_read(struct bloom_list *list, struct list_piece piece, enum list_form form);
 
 /* Makes the key of a field that is a plain URL, as list_read would. Returns false, and does
@@ -89,5 +190,98 @@ static inline enum list_form list_settle(const struct bloom_list *list, enum lis
          form != LIST_ADBLOCK && form != LIST_ADBLOCK_OPTIONS && form != LIST_ADBLOCK_CONDITION);
     return may_be_local && list_is_local(list) ? LIST_LOCAL : is_page ? LIST_ADBLOCK_PAGE : form;
 }
+
+/* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
+ * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
+enum list_form list_network(struct list_piece *piece);
+
+/* hosts.c */
+list_reader list_hosts;
+
+/* Removes the next of several names from the list, which must have one, and returns it. */
+struct list_piece list_next_name(struct list_piece *names, enum list_form form);
+
+/* adblock.c */
+list_reader list_adblock;
+
+/* Reads the options of a rule if they are kept, from their dollar on, after which the rest goes on.
+ * Returns their end, with the form of the rule; or their dollar. */
+const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
+                                 enum list_form *form);
+
+/* Returns true if a pattern that nothing marks as a rule is only a part of an address. */
+bool list_is_part(const struct bloom_list *list, struct list_piece pattern);
+
+/* programs.c */
+list_reader list_dnsmasq, list_unbound, list_zone, list_proxy, list_expression, list_signature;
+
+/* rows.c */
+list_reader list_heading, list_row, list_fields;
+
+/* words.c */
+list_reader list_marks, list_map, list_words;
+
+/* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is
+ * the first defanged URL, or else the first defanged name of a host (and not of a file), or else
+ * the first defanged address, because other hosts may have that address. What looks like a mail
+ * address may be a host with another one in front of it, as in good[.]example@evil[.]example, so no
+ * host after it counts. The result is empty if there is no entry. */
+struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece line);
+
+/* values.c */
+
+/* The class of a field. From LIST_IS_RANGE on it can be what a row is about. */
+enum list_class {
+    LIST_IS_MISSING, /* there is no such field */
+    LIST_IS_WORD,    /* or anything else that is not an entry */
+    LIST_IS_PROSE,   /* the same, with three words in a row */
+    LIST_IS_HOST_TYPE,
+    LIST_IS_OTHER_TYPE, /* a word for a type such as sha256 */
+    LIST_IS_RANGE,
+    LIST_IS_DOUBTFUL, /* a name that looks like that of a file or package */
+    LIST_IS_ENTRY,
+    LIST_IS_URL, /* with a scheme */
+    LIST_IS_SURE /* a URL that a person has defanged, or a word for a type is in front of it */
+};
+
+/* Leaves several words in the state if all of them are entries. Otherwise returns false. */
+bool list_take_names(struct bloom_list *list, struct list_piece words);
+
+/* Returns the class of a field. From a field that was defanged it removes what follows the first
+ * comma, bar or blank, because a person wrote that, unless the last word is the defanged name of a
+ * file. From one without a scheme it removes what follows a bar, and from `Ip:192.0.2.9` the word
+ * for the type. */
+enum list_class list_class_of(struct bloom_list *list, struct list_piece *field);
+
+/* What the name of a column says of its fields, from the least certain on. */
+enum list_rank {
+    LIST_NO_COLUMN,
+    LIST_VALUE_COLUMN,
+    LIST_HOST_COLUMN,
+    LIST_URL_COLUMN,
+    LIST_INDICATOR_COLUMN,
+    LIST_IOC_COLUMN,
+    LIST_ENTRY_COLUMN
+};
+
+/* What a word says, in any case and with any signs between its letters: of the fields beside it if
+ * it is in a row (a class), and of its column if it is in a heading. */
+struct list_meaning {
+    enum list_class type;
+    enum list_rank column;
+};
+struct list_meaning list_meaning_of(struct list_piece word);
+
+/* If a piece begins with hxxps or the like and a colon, returns the length before the colon.
+ * Otherwise returns 0. */
+size_t list_mangled_scheme(struct list_piece piece);
+
+/* Returns true if the first word has something that keeps people from clicking on it. */
+bool list_is_defanged(struct list_piece piece);
+
+/* Writes an entry without that into the list's text: hxxp, [.], (dot), [:] and the like. If
+ * `escaped` is not NULL, it is two bytes that mean the second of them: "" in a quoted field (RFC
+ * 4180), \. in an expression. Returns true if the entry was defanged. */
+bool list_refang(struct bloom_list *list, struct list_piece piece, const char *escaped);
 
 #endif

@@ -64,29 +64,19 @@ static inline bool list_is(struct list_piece piece, const char *word) {
     return list_begins(piece, word) && list_length(piece) == strlen(word);
 }
 
-enum { LIST_FOLDED = 24 };
-
-/* Writes a word between two commas, in lower case, perhaps without signs between letters and
- * digits. Returns false if it is empty or too long, or contains a comma. */
-static inline bool list_fold(struct list_piece word, bool letters_only, char folded[LIST_FOLDED]) {
-    size_t used = 0;
-    if (list_length(word) > LIST_FOLDED - 3) /* early, because most names are longer */
-        return false;
-    folded[used++] = ',';
-    for (; word.at < word.end; word.at++) {
-        if (*word.at == ',' || *word.at == '\0')
-            return false;
-        if (!letters_only || url_is_letter(*word.at) || url_is_digit(*word.at))
-            folded[used++] = (char)url_lower(*word.at);
-    }
-    memcpy(folded + used, ",", 2);
-    return used > 1;
-}
-
-/* Returns true if a piece is one of some words in lower case: ",one,another,". */
+/* Returns true if a piece is one of some words in lower case, each with a comma after it. */
 static inline bool list_is_one_of(struct list_piece piece, const char *words) {
-    char folded[LIST_FOLDED];
-    return list_fold(piece, false, folded) && strstr(words, folded) != NULL;
+    for (const uint8_t *at = piece.at; *words != '\0'; words++) {
+        if (*words == ',' && at == piece.end)
+            return true;
+        if (*words != ',' && at < piece.end && url_lower(*at) == (uint8_t)*words) {
+            at++;
+        } else {
+            words = strchr(words, ',');
+            at = piece.at;
+        }
+    }
+    return false;
 }
 
 /* Removes bytes up to 0x20 from both ends, as a browser does with a URL. */

@@ -60,9 +60,8 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
     (void)list;
     struct list_piece rest = *line, owner, type, target;
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
-        return list_is_one_of(list_word(&rest), ",$generate,$include,$origin,$ttl,")
-                   ? LIST_DIRECTIVE
-                   : LIST_NO_HOST;
+        return list_is_one_of(list_word(&rest), "$generate,$include,$origin,$ttl,") ? LIST_DIRECTIVE
+                                                                                    : LIST_NO_HOST;
     if (*line->at == '"' || list_has(*line, ',') || (*line->at != '@' && !list_has_blank(*line)))
         return LIST_OTHER; /* early, because most lines do */
     owner = list_word(&rest);
@@ -79,10 +78,10 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
         return LIST_OTHER;
     const bool is_name = list_is(type, "cname");
     if (!is_name && !list_is(type, "a") && !list_is(type, "aaaa"))
-        return list_is_one_of(type, ",dname,mx,ns,ptr,soa,srv,txt,") ? LIST_MODIFIER : LIST_OTHER;
+        return list_is_one_of(type, "dname,mx,ns,ptr,soa,srv,txt,") ? LIST_MODIFIER : LIST_OTHER;
     if (is_name && list_begins(target, "rpz-passthru"))
         return LIST_EXCEPTION;
-    if (is_name ? !list_is(target, ".") && !list_is_one_of(target, ",*.,rpz-drop,rpz-drop.,")
+    if (is_name ? !list_is(target, ".") && !list_is_one_of(target, "*.,rpz-drop,rpz-drop.,")
                 : !list_is_sink(target))
         return LIST_MODIFIER;
     *line = owner;
@@ -93,25 +92,21 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
  * X, of which the host or network is left. */
 enum list_form list_proxy(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    const struct list_piece word = {line->at, list_find(*line, ',')};
-    struct list_piece rest = {word.end + 1, line->end}, value, policy;
-    char name[LIST_FOLDED];
-    if (!url_is_letter(*line->at) || word.end == line->end ||
-        !list_fold(list_trim(word), false, name))
+    struct list_piece rest = *line, value, policy;
+    const struct list_piece word = list_trim(list_split(&rest, ','));
+    if (!url_is_letter(*line->at) || word.end == line->end)
         return LIST_OTHER;
-    if (strstr(
-            ",domain,domain-suffix,domain-wildcard,host,host-suffix,host-wildcard,ip-cidr,ip-cidr6,"
-            "ip6-cidr,",
-            name) == NULL)
-        return strstr(",domain-keyword,host-keyword,", name) != NULL       ? LIST_PART
-               : strstr(",domain-regex,url-regex,", name) != NULL          ? LIST_EXPRESSION
-               : strstr(",domain-set,rule-set,", name) != NULL             ? LIST_DIRECTIVE
-               : strstr(",process-name,src-ip,src-ip-cidr,", name) != NULL ? LIST_NO_URL_FIELD
-                                                                           : LIST_OTHER;
+    if (!list_is_one_of(word, "domain,domain-suffix,domain-wildcard,host,host-suffix,host-wildcard,"
+                              "ip-cidr,ip-cidr6,ip6-cidr,"))
+        return list_is_one_of(word, "domain-keyword,host-keyword,")       ? LIST_PART
+               : list_is_one_of(word, "domain-regex,url-regex,")          ? LIST_EXPRESSION
+               : list_is_one_of(word, "domain-set,rule-set,")             ? LIST_DIRECTIVE
+               : list_is_one_of(word, "process-name,src-ip,src-ip-cidr,") ? LIST_NO_URL_FIELD
+                                                                          : LIST_OTHER;
     value = list_unquoted(list_split(&rest, ','));
     policy = list_trim(list_split(&rest, ','));
     *line = value;
-    return list_is_one_of(policy, ",direct,pass,proxy,") ? LIST_MODIFIER : LIST_PROXY;
+    return list_is_one_of(policy, "direct,pass,proxy,") ? LIST_MODIFIER : LIST_PROXY;
 }
 
 /* (^|\.)h\.example$ of Pi-hole and of ACL files means a host and all below it. The host is left, in
@@ -137,7 +132,7 @@ enum list_form list_expression(struct bloom_list *list, struct list_piece *line)
 enum list_form list_signature(struct bloom_list *list, struct list_piece *line) {
     const struct list_piece action = {line->at, list_find(*line, ' ')};
     (void)list;
-    return line->end[-1] == ')' && list_is_one_of(action, ",alert,drop,log,pass,reject,") &&
+    return line->end[-1] == ')' && list_is_one_of(action, "alert,drop,log,pass,reject,") &&
                    list_contains(*line, "msg:")
                ? LIST_SIGNATURE
                : LIST_OTHER;

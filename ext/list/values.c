@@ -86,11 +86,15 @@ static int list_compare(const void *key, const void *word) {
  * begins with it, or NULL if no row does. */
 static const void *list_look_up(struct list_piece word, const void *table, size_t bytes,
                                 size_t row) {
-    char folded[LIST_FOLDED] = "";
-    if (list_length(word) < 2 || !list_fold(word, true, folded))
+    char letters[22];
+    size_t used = 0;
+    if (list_length(word) >= sizeof letters || list_has(word, ','))
         return NULL;
-    folded[strlen(folded) - 1] = '\0'; /* the comma after it */
-    return bsearch(folded + 1, table, bytes / row, row, list_compare);
+    for (; word.at < word.end; word.at++)
+        if (url_is_letter(*word.at) || url_is_digit(*word.at))
+            letters[used++] = (char)url_lower(*word.at);
+    letters[used] = '\0';
+    return bsearch(letters, table, bytes / row, row, list_compare);
 }
 
 /* The words are sorted, without the signs between their letters. */
