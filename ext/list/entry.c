@@ -20,32 +20,32 @@ struct list_piece list_trim_wide(struct list_piece piece) {
     return piece;
 }
 
-enum list_form list_network(struct list_piece *piece) {
+enum list_form list_network(struct list_piece *piece, bool may_be_page) {
     if (piece->at < piece->end && url_is_letter(*piece->at) && url_digit(*piece->at) > 15)
         return LIST_PLAIN; /* early, because most names begin so */
     const uint8_t *slash = list_find(*piece, '/'), *dash = list_find(*piece, '-');
     struct list_piece address = {piece->at, slash}, bits = {slash + 1, piece->end};
     const struct list_piece first = list_trim((struct list_piece){piece->at, dash});
-    unsigned count = 0;
+    uint32_t value = 0, count = 0;
     if (dash < piece->end && list_is_ip(first)) {
         const struct list_piece last = list_trim((struct list_piece){dash + 1, piece->end});
         return list_is_ip(last) || list_is_number(last) ? LIST_RANGE : LIST_PLAIN;
     }
-    if (slash == piece->end || !list_is_ip(address))
+    const bool version4 = list_read_ipv4(address, &value);
+    if (slash == piece->end || bits.at == bits.end || (!version4 && !list_is_ipv6(address)))
         return LIST_PLAIN;
-    const bool version4 = !list_has(address, ':');
     if (version4 && list_is_ipv4(bits))
         return LIST_RANGE;
-    const unsigned most = version4 ? 32 : 128;
+    const uint32_t most = version4 ? 32 : 128;
     for (const uint8_t *at = bits.at; at < bits.end; at++) {
         count = url_is_digit(*at) ? 10 * count + url_digit(*at) : most + 1;
         if (count > most)
             return LIST_PLAIN; /* a page */
     }
-    if (list_length(bits) == 0)
-        return LIST_PLAIN;
     piece->end = slash;
-    return count == most ? LIST_NETWORK_OF_ONE : LIST_RANGE;
+    return count == most                                                   ? LIST_NETWORK_OF_ONE
+           : may_be_page && version4 && (value & UINT32_MAX >> count) != 0 ? LIST_PLAIN
+                                                                           : LIST_RANGE;
 }
 
 /* Removes the wildcards at both ends: *.h, .h, +.h, h/\*, *://h, http://\*.h. Returns true if there
@@ -62,25 +62,6 @@ static bool list_wildcard(struct list_piece *line) {
     return line->at > whole.at || line->end < whole.end;
 }
 
-/* Returns true if a text is a range of addresses (192.0.2.0/24) and not a page of one address
- * (192.0.2.7/24). In the first address of a network, the bits that tell its hosts apart are
- * zero. */
-static bool list_is_range(struct list_piece piece) {
-    uint8_t address[IPV4_BYTES];
-    struct list_piece rest = piece;
-    if (list_network(&rest) != LIST_RANGE)
-        return false;
-    if (rest.end == piece.end || !list_is_ipv4(rest))
-        return true;
-    url_read_number(rest.at, list_length(rest), address);
-    uint32_t bits = 0, value = 0;
-    for (const uint8_t *at = rest.end + 1; at < piece.end; at++)
-        bits = 10 * bits + url_digit(*at);
-    for (unsigned i = 0; i < IPV4_BYTES; i++)
-        value = value << 8 | address[i];
-    return (value & UINT32_MAX >> bits) == 0;
-}
-
 /* Recognises text that parses as a URL but was not meant as one: a range, a number, or a mail
  * address, whose host everybody uses. */
 static enum list_form list_other(struct list_piece piece) {
@@ -89,7 +70,7 @@ static enum list_form list_other(struct list_piece piece) {
     if (list_has(piece, '@') && !list_has(piece, '/'))
         return LIST_MAIL;
     return list_is_number(piece) || list_is_card(piece) ? LIST_NUMBER
-           : list_is_range(piece)                       ? LIST_RANGE
+           : list_network(&piece, true) == LIST_RANGE   ? LIST_RANGE
                                                         : LIST_PLAIN;
 }
 
@@ -109,10 +90,10 @@ bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url
            ((url->address || list_names_host(url, key)) && list_other(piece) == LIST_PLAIN);
 }
 
-bool list_is_local(const struct bloom_list *list) {
+bool list_is_local(const struct bloom_list *list, enum list_form form) {
     struct list_piece domain = {list->key, list->key + list->url.host};
     if (list->url.address)
-        return list->url.length == list->url.host + 1 &&
+        return !list_is_rule(form) && list->url.length == list->url.host + 1 &&
                list_is_sink(list_without_brackets(domain));
     if (!list_begins(domain, "localhost"))
         return false;
@@ -135,8 +116,6 @@ bool list_read_plain(struct bloom_list *list, struct list_piece field) {
 /* Makes the key of an entry that is not a plain URL. */
 static enum list_form list_make(struct bloom_list *list, struct list_piece piece,
                                 enum list_form form) {
-    const bool is_rule =
-        form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
     const struct list_piece whole = piece;
     const char *escaped = form == LIST_FIELD && piece.at > list->bytes && piece.at[-1] == '"'
                               ? "\"\""
@@ -149,8 +128,8 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
     const bool is_defanged = list_refang(list, piece, escaped);
     list->state.defanged |= is_defanged;
     piece = (struct list_piece){list->text, list->text + list->used};
-    if (!is_rule)
-        network = list_network(&piece);
+    if (!list_is_rule(form))
+        network = list_network(&piece, false);
     if (network >= LIST_NO_KEY)
         return network;
     const bool has_host = bloom_url_parse(&list->url, piece.at, list_length(piece), list->key);

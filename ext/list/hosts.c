@@ -3,17 +3,14 @@
 
 /* Returns true if a hosts file gives an address to names: it blocks, or it is of the own net. */
 static bool list_is_of_hosts(struct list_piece address) {
-    uint8_t bytes[IPV4_BYTES];
     uint16_t groups[IPV6_GROUPS];
+    uint32_t bits;
     if (list_is(address, "0"))
         return true;
-    if (list_is_ipv4(address)) {
-        url_read_number(address.at, list_length(address), bytes);
-        const unsigned first = bytes[0], second = bytes[1];
-        return first == 0 || first == 10 || first == 127 || first >= 224 ||
-               (first == 100 && second >= 64 && second < 128) || (first == 169 && second == 254) ||
-               (first == 172 && second >= 16 && second < 32) || (first == 192 && second == 168);
-    }
+    if (list_read_ipv4(address, &bits))
+        return bits >> 24 == 0 || bits >> 24 == 10 || bits >> 24 == 127 || bits >> 24 >= 224 ||
+               bits >> 22 == (100 << 2 | 1) || bits >> 16 == (169 << 8 | 254) ||
+               bits >> 20 == (172 << 4 | 1) || bits >> 16 == (192 << 8 | 168);
     address.end = list_find(address, '%');
     return url_read_ipv6(address.at, list_length(address), groups) &&
            (groups[0] < 0x2000 || groups[0] >= 0x4000);

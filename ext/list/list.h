@@ -175,25 +175,31 @@ enum list_form list_read(struct bloom_list *list, struct list_piece piece, enum 
  * nothing, if it is not one. */
 bool list_read_plain(struct bloom_list *list, struct list_piece field);
 
+/* Returns true for the forms of rules of Adblock. */
+static inline bool list_is_rule(enum list_form form) {
+    return form >= LIST_ADBLOCK && form <= LIST_ADBLOCK_CONDITION;
+}
+
 /* Returns true if the key is for the machine itself: a blocking address, localhost.localdomain,
  * localhost4.localdomain4 or the like. A rule of Adblock that names such an address means it. */
-bool list_is_local(const struct bloom_list *list);
+bool list_is_local(const struct bloom_list *list, enum list_form form);
 
 /* Returns the form of an entry whose key is known, because some rules are for one page only, and
  * some names are those of the machine itself. */
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
     const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
     const bool may_be_local =
-        *list->key == 'l' ||
-        (list->url.address &&
-         (*list->key == '0' || *list->key == '[' || memcmp(list->key, "127", 3) == 0) &&
-         form != LIST_ADBLOCK && form != LIST_ADBLOCK_OPTIONS && form != LIST_ADBLOCK_CONDITION);
-    return may_be_local && list_is_local(list) ? LIST_LOCAL : is_page ? LIST_ADBLOCK_PAGE : form;
+        *list->key == 'l' || *list->key == '[' ||
+        (list->url.address && (*list->key == '0' || memcmp(list->key, "127", 3) == 0));
+    return may_be_local && list_is_local(list, form) ? LIST_LOCAL
+           : is_page                                 ? LIST_ADBLOCK_PAGE
+                                                     : form;
 }
 
 /* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
- * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
-enum list_form list_network(struct list_piece *piece);
+ * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. If it may be a page, what
+ * is not the first address of its network is one, as in 192.0.2.7/24. */
+enum list_form list_network(struct list_piece *piece, bool may_be_page);
 
 /* hosts.c */
 list_reader list_hosts;
@@ -276,12 +282,12 @@ struct list_meaning list_meaning_of(struct list_piece word);
  * Otherwise returns 0. */
 size_t list_mangled_scheme(struct list_piece piece);
 
-/* Returns true if the first word has something that keeps people from clicking on it. */
-bool list_is_defanged(struct list_piece piece);
-
-/* Writes an entry without that into the list's text: hxxp, [.], (dot), [:] and the like. If
- * `escaped` is not NULL, it is two bytes that mean the second of them: "" in a quoted field (RFC
+/* Writes an entry into the list's text, without what keeps people from clicking on it: hxxp, [.],
+ * (dot), [:] and the like. If `escaped` is not NULL, it is two bytes that mean the second of them: "" in a quoted field (RFC
  * 4180), \. in an expression. Returns true if the entry was defanged. */
 bool list_refang(struct bloom_list *list, struct list_piece piece, const char *escaped);
+
+/* Returns true if the first word of a piece is defanged. Changes the list's text. */
+bool list_is_defanged(struct bloom_list *list, struct list_piece piece);
 
 #endif

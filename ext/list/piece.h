@@ -185,15 +185,24 @@ static inline bool list_has_scheme(struct list_piece piece) {
                      list_begins(piece, "[://]") || list_begins(piece, ":\\\\"));
 }
 
-static inline bool list_is_ipv4(struct list_piece piece) {
-    uint8_t address[IPV4_BYTES];
+static inline bool list_read_ipv4(struct list_piece piece, uint32_t *address) {
+    uint8_t bytes[IPV4_BYTES] = {0};
     unsigned dots = 0;
     for (const uint8_t *at = piece.at; at < piece.end; at++) {
         dots += *at == '.';
         if (!url_is_digit(*at) && *at != '.')
             return false;
     }
-    return dots == 3 && url_read_number(piece.at, list_length(piece), address) == URL_ADDRESS;
+    const bool is_address =
+        dots == 3 && url_read_number(piece.at, list_length(piece), bytes) == URL_ADDRESS;
+    *address =
+        (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+    return is_address;
+}
+
+static inline bool list_is_ipv4(struct list_piece piece) {
+    uint32_t address;
+    return list_read_ipv4(piece, &address);
 }
 
 static inline struct list_piece list_without_brackets(struct list_piece piece) {

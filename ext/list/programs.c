@@ -57,7 +57,6 @@ enum list_form list_unbound(struct bloom_list *list, struct list_piece *line) {
 /* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. A host for which the
  * record has a name or an address of its own is not blocked. */
 enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
-    (void)list;
     struct list_piece rest = *line, owner, type, target;
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
         return list_is_one_of(list_word(&rest), "$generate,$include,$origin,$ttl,") ? LIST_DIRECTIVE
@@ -66,7 +65,7 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
         return LIST_OTHER; /* early, because most lines do */
     owner = list_word(&rest);
     type = list_word(&rest);
-    if (list_is_defanged(owner)) /* a person has written it */
+    if (list_is_defanged(list, owner)) /* a person has written it */
         return LIST_OTHER;
     if (list_is(owner, "@"))
         return LIST_DIRECTIVE;

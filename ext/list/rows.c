@@ -124,7 +124,7 @@ static bool list_is_no_row(struct list_row *row, struct list_piece line) {
     if (class < LIST_IS_RANGE)
         return list_has(first, ' ') && !list_is_number(first) &&
                list_length(list_find_defanged(row->list, line)) > 0;
-    return class >= LIST_IS_DOUBTFUL && !list_is_defanged(first) &&
+    return class >= LIST_IS_DOUBTFUL && !list_is_defanged(row->list, first) &&
            list_read(row->list, first, LIST_FIELD) < LIST_NO_KEY &&
            row->list->url.length > row->list->url.host + 1 &&
            !list_ends_page(row->rest, row->separator);

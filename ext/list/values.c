@@ -40,6 +40,7 @@ bool list_refang(struct bloom_list *list, struct list_piece piece, const char *e
     bool defanged = mangled > 0;
     unsigned slashes = 0;
     uint8_t *to = list->text;
+    list->judged = (struct list_piece){NULL, NULL};
     if (defanged) {
         memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
         to += 3;
@@ -65,17 +66,10 @@ bool list_refang(struct bloom_list *list, struct list_piece piece, const char *e
     return defanged;
 }
 
-bool list_is_defanged(struct list_piece piece) {
-    const char *meant;
-    unsigned slashes = 0;
-    if (list_mangled_scheme(piece) > 0)
-        return true;
+bool list_is_defanged(struct bloom_list *list, struct list_piece piece) {
     piece.end = list_find_any(piece, " \t,");
-    if (list_find_any(piece, "[({]") == piece.end)
-        return false;
-    for (; piece.at < piece.end && list_bracket(piece, slashes > 2, &meant) == 0; piece.at++)
-        slashes += *piece.at == '/';
-    return piece.at < piece.end;
+    return list_mangled_scheme(piece) > 0 ||
+           (list_find_any(piece, "[({]") < piece.end && list_refang(list, piece, NULL));
 }
 
 static int list_compare(const void *key, const void *word) {
@@ -237,7 +231,7 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
         return LIST_IS_WORD;
     if (list_are_entries(list, *field))
         return LIST_IS_ENTRY;
-    const bool is_defanged = list_is_defanged(*field);
+    const bool is_defanged = list_is_defanged(list, *field);
     const bool has_scheme = list_has_scheme(*field) || list_mangled_scheme(*field) > 0;
     if (is_defanged)
         field->end = list_defanged_end(*field);
@@ -246,7 +240,7 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
     if (has_scheme)
         return is_defanged ? LIST_IS_SURE : LIST_IS_URL;
     struct list_piece host = {field->at, list_find_any(*field, "/:?")};
-    if (list_has(host, ' ') && list_network(&host) != LIST_RANGE)
+    if (list_has(host, ' ') && list_network(&host, false) != LIST_RANGE)
         return LIST_IS_WORD; /* early, because prose is long */
     const enum list_form form = list_read(list, *field, LIST_FIELD);
     return form == LIST_RANGE ? LIST_IS_RANGE

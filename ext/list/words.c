@@ -14,8 +14,10 @@ static size_t list_mark(struct bloom_list *list, struct list_piece line) {
         return strlen(BULLET);
     if (*line.at == '|')
         return list_begins(item, " ") ||
-               (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(item)));
-    if (*line.at == '-' && list_is_defanged(item) && list_class_of(list, &item) >= LIST_IS_ENTRY)
+               (!list_begins(item, "|") &&
+                (list_contains(line, " |") || list_is_defanged(list, item)));
+    if (*line.at == '-' && list_is_defanged(list, item) &&
+        list_class_of(list, &item) >= LIST_IS_ENTRY)
         return 1; /* -192[.]0[.]2[.]9 */
     size_t digits = 0;
     while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
@@ -93,7 +95,7 @@ struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece 
         while (word.at < word.end && memchr(AROUND, word.end[-1], strlen(AROUND)) != NULL)
             word.end--;
         const struct list_piece rest = list_after_label(word);
-        if (!list_is_defanged(word) && list_mangled_scheme(rest) == 0)
+        if (!list_is_defanged(list, word) && list_mangled_scheme(rest) == 0)
             continue;
         enum list_class class = list_class_of(list, &word);
         if (class < LIST_IS_RANGE && rest.at > word.at) {
@@ -122,7 +124,7 @@ enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
     struct list_piece rest = *line, range = *line;
     if (!has_blank && (defanged.at == defanged.end || list_length(defanged) == list_length(*line)))
         return LIST_OTHER;
-    if (list_network(&range) == LIST_RANGE)
+    if (list_network(&range, false) == LIST_RANGE)
         return LIST_RANGE;
     if (defanged.at < defanged.end) {
         if (!list_take_names(list, *line))
