@@ -2,27 +2,26 @@
 #include "list/list.h"
 
 struct list_piece list_trim_wide(struct list_piece piece) {
-    static const char WIDE[][4] = {"\xc2\xa0",     "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\xa8",
-                                   "\xe2\x80\xaf", "\xe3\x80\x80", LIST_MARK};
-    for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE;) {
-        while (piece.at < piece.end && list_is_blank(*piece.at))
-            piece.at++;
-        while (piece.at < piece.end && list_is_blank(piece.end[-1]))
-            piece.end--;
-        if (list_is_trimmed(piece))
-            break;
-        const bool begins = list_begins(piece, WIDE[i]),
-                   ends = !begins && list_ends(piece, WIDE[i]);
-        piece.at += begins ? strlen(WIDE[i]) : 0;
-        piece.end -= ends ? strlen(WIDE[i]) : 0;
+    static const char BLANKS[][4] = {" ",
+                                     "\t",
+                                     "\xc2\xa0",
+                                     "\xe2\x80\x8b",
+                                     "\xe2\x80\x8e",
+                                     "\xe2\x80\xa8",
+                                     "\xe2\x80\xaf",
+                                     "\xe3\x80\x80",
+                                     LIST_MARK};
+    for (size_t i = 0; i < sizeof BLANKS / sizeof *BLANKS && !list_is_trimmed(piece);) {
+        const bool begins = list_begins(piece, BLANKS[i]),
+                   ends = !begins && list_ends(piece, BLANKS[i]);
+        piece.at += begins ? strlen(BLANKS[i]) : 0;
+        piece.end -= ends ? strlen(BLANKS[i]) : 0;
         i = begins || ends ? 0 : i + 1;
     }
     return piece;
 }
 
 enum list_form list_network(struct list_piece *piece, bool may_be_page) {
-    if (piece->at < piece->end && url_is_letter(*piece->at) && url_digit(*piece->at) > 15)
-        return LIST_PLAIN; /* early, because most names begin so */
     const uint8_t *slash = list_find(*piece, '/'), *dash = list_find(*piece, '-');
     struct list_piece address = {piece->at, slash}, bits = {slash + 1, piece->end};
     const struct list_piece first = list_trim((struct list_piece){piece->at, dash});

@@ -47,9 +47,7 @@ enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
         *line = address;
         return LIST_FIELD;
     }
-    list->state.names = list_trim(names);
-    list->state.form = LIST_HOSTS;
-    return LIST_HOSTS;
+    return list_take_names(list, list_trim(names), LIST_HOSTS);
 }
 
 struct list_piece list_next_name(struct list_piece *names, enum list_form form) {

@@ -204,6 +204,13 @@ enum list_form list_network(struct list_piece *piece, bool may_be_page);
 /* hosts.c */
 list_reader list_hosts;
 
+/* Leaves several names in the state, as the entries of the line. Returns their form. */
+static inline enum list_form list_take_names(struct bloom_list *list, struct list_piece names,
+                                             enum list_form form) {
+    list->state.names = names;
+    return list->state.form = form;
+}
+
 /* Removes the next of several names from the list, which must have one, and returns it. */
 struct list_piece list_next_name(struct list_piece *names, enum list_form form);
 
@@ -246,12 +253,10 @@ enum list_class {
     LIST_IS_RANGE,
     LIST_IS_DOUBTFUL, /* a name that looks like that of a file or package */
     LIST_IS_ENTRY,
-    LIST_IS_URL, /* with a scheme */
-    LIST_IS_SURE /* a URL that a person has defanged, or a word for a type is in front of it */
+    LIST_IS_NAMES, /* several words, each of which is an entry */
+    LIST_IS_URL,   /* with a scheme */
+    LIST_IS_SURE   /* a URL that a person has defanged, or a word for a type is in front of it */
 };
-
-/* Leaves several words in the state if all of them are entries. Otherwise returns false. */
-bool list_take_names(struct bloom_list *list, struct list_piece words);
 
 /* Returns the class of a field. From a field that was defanged it removes what follows the first
  * comma, bar or blank, because a person wrote that, unless the last word is the defanged name of a

@@ -22,9 +22,8 @@ enum list_form list_dnsmasq(struct bloom_list *list, struct list_piece *line) {
     target = list_trim(target);
     if (list_length(target) > 0 && !(is_address && (list_is(target, "#") || list_is_sink(target))))
         return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
-    list->state.names = *line = hosts;
-    list->state.form = LIST_DNSMASQ;
-    return LIST_DNSMASQ;
+    *line = hosts;
+    return list_take_names(list, hosts, LIST_DNSMASQ);
 }
 
 /* local-zone: "h" type, local-data: "h A 0.0.0.0": leaves the host. */

@@ -98,8 +98,8 @@ static enum list_form list_read_row(struct list_row *row, struct list_piece *lin
     *line = row->fields[i];
     if (row->classes[i] == LIST_IS_RANGE)
         return LIST_RANGE;
-    list_take_names(row->list, *line);
-    return LIST_FIELD;
+    return row->classes[i] == LIST_IS_NAMES ? list_take_names(row->list, *line, LIST_FIELD)
+                                            : LIST_FIELD;
 }
 
 /* Returns true if what follows a page cannot go on with it, because it has a blank, a word for a

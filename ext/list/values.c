@@ -144,14 +144,6 @@ static bool list_are_entries(struct bloom_list *list, struct list_piece words) {
     return are_entries;
 }
 
-bool list_take_names(struct bloom_list *list, struct list_piece words) {
-    if (!list_are_entries(list, words))
-        return false;
-    list->state.names = words;
-    list->state.form = LIST_FIELD;
-    return true;
-}
-
 /* Returns true if a name is that of a file or of a package. None of these endings is a top-level
  * domain. */
 static bool list_is_file_or_package(struct list_piece name, struct list_piece ending) {
@@ -168,8 +160,7 @@ static bool list_is_file_or_package(struct list_piece name, struct list_piece en
         /* clang-format on */
     };
     const struct list_piece first = {name.at, list_find(name, '.')};
-    if (list_length(ending) < sizeof *FILES &&
-        list_look_up(ending, FILES, sizeof FILES, sizeof *FILES) != NULL)
+    if (list_look_up(ending, FILES, sizeof FILES, sizeof *FILES) != NULL)
         return true;
     if (first.end + 1 == ending.at) /* a package has three parts */
         return false;
@@ -230,7 +221,7 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
     if (list_is_number(*field))
         return LIST_IS_WORD;
     if (list_are_entries(list, *field))
-        return LIST_IS_ENTRY;
+        return LIST_IS_NAMES;
     const bool is_defanged = list_is_defanged(list, *field);
     const bool has_scheme = list_has_scheme(*field) || list_mangled_scheme(*field) > 0;
     if (is_defanged)
@@ -259,14 +250,17 @@ static bool list_is_prose(struct list_piece field) {
 
 enum list_class list_class_of(struct bloom_list *list, struct list_piece *field) {
     struct list_piece value = *field;
-    const enum list_class class = list_judge(list, field);
+    enum list_class class = list_judge(list, field);
     if (class != LIST_IS_WORD)
         return class;
     if (list_has(value, ':') &&
-        list_meaning_of(list_split(&value, ':')).type == LIST_IS_HOST_TYPE &&
-        list_judge(list, &value) >= LIST_IS_RANGE) {
-        *field = value; /* Ip:192.0.2.9 */
-        return LIST_IS_SURE;
+        list_meaning_of(list_split(&value, ':')).type == LIST_IS_HOST_TYPE) {
+        value = list_trim(value); /* Ip:192.0.2.9 */
+        class = list_judge(list, &value);
+        if (class >= LIST_IS_RANGE) {
+            *field = value;
+            return class == LIST_IS_NAMES ? class : LIST_IS_SURE;
+        }
     }
     return list_has(*field, ' ') && list_is_prose(list_trim(*field)) ? LIST_IS_PROSE : LIST_IS_WORD;
 }

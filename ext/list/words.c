@@ -127,8 +127,9 @@ enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
     if (list_network(&range, false) == LIST_RANGE)
         return LIST_RANGE;
     if (defanged.at < defanged.end) {
-        if (!list_take_names(list, *line))
-            *line = defanged;
+        if (list_class_of(list, line) == LIST_IS_NAMES)
+            return list_take_names(list, *line, LIST_FIELD);
+        *line = defanged;
         return LIST_FIELD;
     }
     if (list_has_scheme(*line))
