@@ -25,8 +25,7 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     const char *coded = list_no_utf8((struct list_piece){bytes, bytes + length}, alternates);
     if (coded != NULL)
         return coded;
-    struct list_piece early = {bytes, bytes + (length < EARLY ? length : EARLY)};
-    if (list_has(early, 0))
+    if (memchr(bytes, 0, length < EARLY ? length : EARLY) != NULL)
         return "binary, with a zero byte near its beginning. Unpack it if it is compressed, and "
                "give the text of a list";
     struct list_piece text = {bytes, bytes + length};

@@ -3,8 +3,9 @@
  * that follows it, such as the report about it. */
 #include "list/list.h"
 
-/* The most fields of a row that are read. */
-enum { LIST_FIELDS = 64 };
+/* The most fields of a row that are read, and those of them that are remembered: an entry is chosen
+ * by the classes of the one before it and of two after it. */
+enum { LIST_FIELDS = 64, LIST_REMEMBERED = 4 };
 
 /* The fields of a row that are not empty, as far as they were asked for, with their classes. */
 struct list_row {
@@ -14,8 +15,8 @@ struct list_row {
     unsigned read;   /* fields, with those that are empty */
     uint64_t barred; /* bit i: the heading says that field i, counted like that, is no entry */
     unsigned count;
-    struct list_piece fields[LIST_FIELDS]; /* as far as they are entries */
-    uint8_t classes[LIST_FIELDS];          /* enum list_class */
+    struct list_piece fields[LIST_REMEMBERED]; /* as far as they are entries */
+    enum list_class classes[LIST_REMEMBERED];
 };
 
 /* Returns what follows the quotation marks with which a field begins, in which two mean one. */
@@ -46,11 +47,11 @@ static enum list_class list_class_at(struct list_row *row, unsigned i) {
         const bool is_barred = row->barred >> row->read++ & 1;
         if (field.at == field.end)
             continue; /* it says nothing of those beside it */
-        row->classes[row->count] =
-            (uint8_t)(is_barred ? list_meaning_of(field).type : list_class_of(row->list, &field));
-        row->fields[row->count++] = field;
+        row->classes[row->count % LIST_REMEMBERED] =
+            is_barred ? list_meaning_of(field).type : list_class_of(row->list, &field);
+        row->fields[row->count++ % LIST_REMEMBERED] = field;
     }
-    return i < row->count ? (enum list_class)row->classes[i] : LIST_IS_MISSING;
+    return i < row->count ? row->classes[i % LIST_REMEMBERED] : LIST_IS_MISSING;
 }
 
 /* The rule: returns the number of the field that is the entry, or LIST_FIELDS. A word for a type
@@ -80,26 +81,16 @@ static unsigned list_choose(struct list_row *row) {
     return LIST_FIELDS;
 }
 
-/* Begins to read a line as a row. */
-static void list_begin_row(struct list_row *row, struct bloom_list *list, struct list_piece line,
-                           uint8_t separator, uint64_t barred) {
-    row->list = list;
-    row->rest = line;
-    row->separator = separator;
-    row->read = row->count = 0;
-    row->barred = barred;
-}
-
 /* Narrows a line down to the entry of its row. */
 static enum list_form list_read_row(struct list_row *row, struct list_piece *line) {
     const unsigned i = list_choose(row);
     if (i == LIST_FIELDS)
         return LIST_NO_URL_FIELD;
-    *line = row->fields[i];
-    if (row->classes[i] == LIST_IS_RANGE)
-        return LIST_RANGE;
-    return row->classes[i] == LIST_IS_NAMES ? list_take_names(row->list, *line, LIST_FIELD)
-                                            : LIST_FIELD;
+    const enum list_class class = list_class_at(row, i);
+    *line = row->fields[i % LIST_REMEMBERED];
+    return class == LIST_IS_RANGE   ? LIST_RANGE
+           : class == LIST_IS_NAMES ? list_take_names(row->list, *line, LIST_FIELD)
+                                    : LIST_FIELD;
 }
 
 /* Returns true if what follows a page cannot go on with it, because it has a blank, a word for a
@@ -143,8 +134,11 @@ enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
         *line = list_unquoted(*line);
         return is_quoted ? LIST_FIELD : LIST_OTHER;
     }
-    struct list_row row;
-    list_begin_row(&row, list, *line, has_tab ? '\t' : has_bars ? '|' : *end, 0);
+    struct list_row row = {.list = list,
+                           .rest = *line,
+                           .separator = has_tab    ? '\t'
+                                        : has_bars ? '|'
+                                                   : *end};
     return !has_tab && !has_bars && !is_quoted && list_is_no_row(&row, *line)
                ? LIST_OTHER
                : list_read_row(&row, line);
@@ -220,8 +214,10 @@ enum list_form list_row(struct bloom_list *list, struct list_piece *line) {
     named = list_unquoted(named);
     if (!heading->certain || heading->named == 0 || named.at == named.end || list_has(named, ' ') ||
         list_read(list, named, LIST_FIELD) >= LIST_NO_KEY) {
-        struct list_row row;
-        list_begin_row(&row, list, *line, heading->separator, ~heading->named);
+        struct list_row row = {.list = list,
+                               .rest = *line,
+                               .separator = heading->separator,
+                               .barred = ~heading->named};
         return list_read_row(&row, line);
     }
     *line = named;
