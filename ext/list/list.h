@@ -288,8 +288,8 @@ struct list_meaning list_meaning_of(struct list_piece word);
 size_t list_mangled_scheme(struct list_piece piece);
 
 /* Writes an entry into the list's text, without what keeps people from clicking on it: hxxp, [.],
- * (dot), [:] and the like. If `escaped` is not NULL, it is two bytes that mean the second of them: "" in a quoted field (RFC
- * 4180), \. in an expression. Returns true if the entry was defanged. */
+ * (dot), [:] and the like. If `escaped` is not NULL, it is two bytes that mean the second of them:
+ * "" in a quoted field (RFC 4180), \. in an expression. Returns true if the entry was defanged. */
 bool list_refang(struct bloom_list *list, struct list_piece piece, const char *escaped);
 
 /* Returns true if the first word of a piece is defanged. Changes the list's text. */
