@@ -22,7 +22,6 @@
 #include "url/url.c"
 #include "list/adblock.c"
 #include "list/entry.c"
-#include "list/hosts.c"
 #include "list/list.c"
 #include "list/programs.c"
 #include "list/rows.c"

@@ -206,8 +206,7 @@ static list_reader *const ORDER[] = {
     list_bare,                 /* what is left is one word */
 };
 
-/* Narrows a line, without blanks around it, down to its entry. If the line has several names, they
- * are left in the state instead. */
+/* Narrows a line, without blanks around it, down to its entry or its entries. */
 static enum list_form list_narrow(struct bloom_list *list, struct list_piece *line) {
     enum list_form form = LIST_OTHER;
     for (size_t i = 0; form == LIST_OTHER; i++)
@@ -240,8 +239,14 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
         }
         struct list_piece whole = piece;
         form = list_narrow(list, &piece);
-        if (form == LIST_NOTHING || list->state.names.at < list->state.names.end)
+        if (form == LIST_NOTHING)
             continue;
+        if ((form == LIST_HOSTS || form == LIST_DNSMASQ || form == LIST_NAMES) &&
+            piece.at < piece.end) {
+            list->state.names = piece;
+            list->state.form = form == LIST_NAMES ? LIST_FIELD : form;
+            continue;
+        }
         if (form < LIST_NO_KEY)
             form = list_read(list, piece, form);
         if (form != LIST_FIELD)

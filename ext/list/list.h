@@ -6,7 +6,7 @@
  * list may mix forms.
  *
  * A line is offered to one form after the other (ORDER in list.c). Each form is one function in the
- * file of its family: hosts.c, adblock.c, programs.c, rows.c and words.c.
+ * file of its family: programs.c, adblock.c, rows.c and words.c.
  *
  * A list is read in place, and nothing is allocated.
  */
@@ -20,6 +20,7 @@
 #define LIST_FORMS(FORM)                                                                           \
     FORM(LIST_OTHER, NULL)   /* not of the form that was asked, so the next one is */              \
     FORM(LIST_NOTHING, NULL) /* a remark, which has no row */                                      \
+    FORM(LIST_NAMES, NULL)   /* several names, each of which is a field */                         \
     FORM(LIST_PLAIN, NULL)                                                                         \
     FORM(LIST_HOSTS, "hosts file")                                                                 \
     FORM(LIST_WHOLE, "whole line, with its commas, bars and spaces")                               \
@@ -152,8 +153,8 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
 const char *list_note(enum list_form form);
 
 /* A form narrows a line of its own down to the entry and returns how it was read, or why there is
- * no entry. It returns LIST_OTHER for any other line, from which it may have removed a remark or
- * the marks of an item. */
+ * no entry. With LIST_HOSTS, LIST_DNSMASQ and LIST_NAMES it leaves several names. It returns
+ * LIST_OTHER for any other line, from which it may have removed a remark or the marks of an item. */
 typedef enum list_form list_reader(struct bloom_list *list, struct list_piece *line);
 
 /* list.c */
@@ -201,19 +202,6 @@ static inline enum list_form list_settle(const struct bloom_list *list, enum lis
  * is not the first address of its network is one, as in 192.0.2.7/24. */
 enum list_form list_network(struct list_piece *piece, bool may_be_page);
 
-/* hosts.c */
-list_reader list_hosts;
-
-/* Leaves several names in the state, as the entries of the line. Returns their form. */
-static inline enum list_form list_take_names(struct bloom_list *list, struct list_piece names,
-                                             enum list_form form) {
-    list->state.names = names;
-    return list->state.form = form;
-}
-
-/* Removes the next of several names from the list, which must have one, and returns it. */
-struct list_piece list_next_name(struct list_piece *names, enum list_form form);
-
 /* adblock.c */
 list_reader list_adblock;
 
@@ -226,7 +214,11 @@ const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piec
 bool list_is_part(const struct bloom_list *list, struct list_piece pattern);
 
 /* programs.c */
-list_reader list_dnsmasq, list_unbound, list_zone, list_proxy, list_expression, list_signature;
+list_reader list_hosts, list_dnsmasq, list_unbound, list_zone, list_proxy, list_expression,
+    list_signature;
+
+/* Removes the next of several names from the list, which must have one, and returns it. */
+struct list_piece list_next_name(struct list_piece *names, enum list_form form);
 
 /* rows.c */
 list_reader list_heading, list_row, list_fields;

@@ -1,11 +1,72 @@
-/* The configuration of programs that block: resolvers (dnsmasq, unbound, policy zones, Pi-hole),
- * proxies (Clash, mihomo, Surge, Loon, Quantumult X) and Suricata. A line is an entry only if its
- * program would not answer or not connect. */
+/* The configuration of programs that block: hosts files, resolvers (dnsmasq, unbound, policy zones,
+ * Pi-hole), proxies (Clash, mihomo, Surge, Loon, Quantumult X) and Suricata. A line is an entry
+ * only if its program would not answer or not connect. */
 #include "list/list.h"
 
-/* address=/h/i/0.0.0.0, server=/h/, local=/h/: the hosts are left in the state. The answer for them
+/* Returns true if a hosts file gives an address to names: it blocks, or it is of the own net. */
+static bool list_is_of_hosts(struct list_piece address) {
+    uint16_t groups[IPV6_GROUPS];
+    uint32_t bits;
+    if (list_is(address, "0"))
+        return true;
+    if (list_read_ipv4(address, &bits))
+        return bits >> 24 == 0 || bits >> 24 == 10 || bits >> 24 == 127 || bits >> 24 >= 224 ||
+               bits >> 22 == (100 << 2 | 1) || bits >> 16 == (169 << 8 | 254) ||
+               bits >> 20 == (172 << 4 | 1) || bits >> 16 == (192 << 8 | 168);
+    address.end = list_find(address, '%');
+    return url_read_ipv6(address.at, list_length(address), groups) &&
+           (groups[0] < 0x2000 || groups[0] >= 0x4000);
+}
+
+/* A line of a hosts file: an address that blocks or that is of the own net, and names, which are
+ * left. Any other address is the entry, and what follows explains it. It may also be
+ * the first one of a range. */
+enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
+    (void)list;
+    if (url_digit(*line->at) > 15 && *line->at != ':')
+        return LIST_OTHER;
+    struct list_piece rest = *line, address = list_word(&rest), next;
+    const bool is_zero = list_is(address, "0");
+    if (address.end == line->end || (!is_zero && !list_is_ip(address)))
+        return LIST_OTHER;
+    rest.end = list_find(rest, '#');
+    const struct list_piece names = rest;
+    next = list_word(&rest);
+    if (next.at == next.end)
+        return LIST_OTHER;
+    struct list_piece last = {next.at + list_begins(next, "-"), next.end};
+    const bool is_address = list_is_ip(last);
+    const bool is_dash =
+        list_is(next, "-") ||
+        (last.at > next.at && (is_address || list_is_number(last))); /* of a range */
+    const bool is_public = !list_is_of_hosts(address);
+    if (is_dash || (list_has_scheme(next) && !is_public))
+        return LIST_OTHER;
+    const struct list_piece third = list_word(&rest); /* the size of a range is a number */
+    if (!is_zero && !list_is_sink(address) && is_address &&
+        (third.at == third.end || list_is_number(third)))
+        return LIST_RANGE;
+    if (is_public || (!is_zero && list_is_number(next))) {
+        *line = address;
+        return LIST_FIELD;
+    }
+    *line = list_trim(names);
+    return LIST_HOSTS;
+}
+
+struct list_piece list_next_name(struct list_piece *names, enum list_form form) {
+    if (form == LIST_DNSMASQ)
+        return list_split(names, '/');
+    struct list_piece name = list_word(names);
+    *names = list_trim(*names);
+    name.end -= name.at < name.end && (name.end[-1] == ',' || name.end[-1] == ';');
+    return name;
+}
+
+/* address=/h/i/0.0.0.0, server=/h/, local=/h/: the hosts are left. The answer for them
  * follows the last slash. There may be blanks around the equals sign. */
 enum list_form list_dnsmasq(struct bloom_list *list, struct list_piece *line) {
+    (void)list;
     struct list_piece hosts = *line;
     const struct list_piece name = list_trim(list_split(&hosts, '='));
     const bool is_address = list_is(name, "address");
@@ -23,7 +84,7 @@ enum list_form list_dnsmasq(struct bloom_list *list, struct list_piece *line) {
     if (list_length(target) > 0 && !(is_address && (list_is(target, "#") || list_is_sink(target))))
         return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
     *line = hosts;
-    return list_take_names(list, hosts, LIST_DNSMASQ);
+    return LIST_DNSMASQ;
 }
 
 /* local-zone: "h" type, local-data: "h A 0.0.0.0": leaves the host. */
@@ -41,8 +102,7 @@ enum list_form list_unbound(struct bloom_list *list, struct list_piece *line) {
     line->end = list_find(*line, quote);
     if (is_zone) {
         const struct list_piece type = list_unquoted(rest);
-        return list_ends(type, "transparent") || list_is(type, "inform") ||
-                       list_is(type, "nodefault") || list_is(type, "noview")
+        return list_ends(type, "transparent") || list_is_one_of(type, "inform,nodefault,noview,")
                    ? LIST_EXCEPTION
                    : LIST_UNBOUND;
     }
@@ -79,8 +139,7 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
         return list_is_one_of(type, "dname,mx,ns,ptr,soa,srv,txt,") ? LIST_MODIFIER : LIST_OTHER;
     if (is_name && list_begins(target, "rpz-passthru"))
         return LIST_EXCEPTION;
-    if (is_name ? !list_is(target, ".") && !list_is_one_of(target, "*.,rpz-drop,rpz-drop.,")
-                : !list_is_sink(target))
+    if (is_name ? !list_is_one_of(target, ".,*.,rpz-drop,rpz-drop.,") : !list_is_sink(target))
         return LIST_MODIFIER;
     *line = owner;
     return list_contains(owner, ".rpz-") ? LIST_TRIGGER : LIST_ZONE;

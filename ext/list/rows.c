@@ -88,9 +88,7 @@ static enum list_form list_read_row(struct list_row *row, struct list_piece *lin
         return LIST_NO_URL_FIELD;
     const enum list_class class = list_class_at(row, i);
     *line = row->fields[i % LIST_REMEMBERED];
-    return class == LIST_IS_RANGE   ? LIST_RANGE
-           : class == LIST_IS_NAMES ? list_take_names(row->list, *line, LIST_FIELD)
-                                    : LIST_FIELD;
+    return class == LIST_IS_RANGE ? LIST_RANGE : class == LIST_IS_NAMES ? LIST_NAMES : LIST_FIELD;
 }
 
 /* Returns true if what follows a page cannot go on with it, because it has a blank, a word for a

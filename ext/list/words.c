@@ -128,7 +128,7 @@ enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
         return LIST_RANGE;
     if (defanged.at < defanged.end) {
         if (list_class_of(list, line) == LIST_IS_NAMES)
-            return list_take_names(list, *line, LIST_FIELD);
+            return LIST_NAMES;
         *line = defanged;
         return LIST_FIELD;
     }
