@@ -1,8 +1,8 @@
 /* Reads a list line by line, and each line in two steps. First each form in turn is asked for the
- * part of the line that is the entry, until one recognises the line (list_narrow). Then list_read
- * undoes wildcards and defanging, makes the key, and rejects what is not meant as an address
- * (entry.c). Lines that are nothing but a plain URL, as most are, take a shortcut with the same
- * result (list_next_plain). */
+ * part of the line that is the entry, until one recognises the line. Then list_read undoes
+ * wildcards and defanging, makes the key, and rejects what is not meant as an address (entry.c).
+ * Lines that are nothing but a plain URL, as most are, take a shortcut with the same result
+ * (list_next_plain). */
 #include "list/list.h"
 
 #include "base/limits.h"
@@ -206,11 +206,26 @@ static list_reader *const ORDER[] = {
     list_bare,                 /* what is left is one word */
 };
 
-/* Narrows a line, without blanks around it, down to its entry or its entries. */
-static enum list_form list_narrow(struct bloom_list *list, struct list_piece *line) {
+/* Reads a line, of which an entry that is one of several fields is left. LIST_NOTHING means that it
+ * has no row, or several names, which are left in the state. */
+static enum list_form list_read_line(struct bloom_list *list, struct list_piece *line) {
+    struct list_piece entry = *line;
     enum list_form form = LIST_OTHER;
+    if (list_length(*line) > BLOOM_LIST_LINE_MOST) {
+        line->end = line->at + BLOOM_LIST_LINE_MOST;
+        return LIST_TOO_LONG;
+    }
     for (size_t i = 0; form == LIST_OTHER; i++)
-        form = ORDER[i](list, line);
+        form = ORDER[i](list, &entry);
+    if ((form == LIST_HOSTS || form == LIST_DNSMASQ || form == LIST_NAMES) &&
+        entry.at < entry.end) {
+        list->state.names = entry;
+        list->state.form = form == LIST_NAMES ? LIST_FIELD : form;
+        return LIST_NOTHING;
+    }
+    if (form != LIST_NOTHING && form < LIST_NO_KEY)
+        form = list_read(list, entry, form);
+    *line = form == LIST_FIELD ? entry : *line;
     return form;
 }
 
@@ -232,26 +247,9 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
         if (list->at - start > bloom_limits.list_stretch)
             return BLOOM_LIST_PAUSE;
         piece = list_next_line(list);
-        if (list_length(piece) > BLOOM_LIST_LINE_MOST) {
-            piece.end = piece.at + BLOOM_LIST_LINE_MOST;
-            form = LIST_TOO_LONG;
+        form = list_read_line(list, &piece);
+        if (form != LIST_NOTHING)
             break;
-        }
-        struct list_piece whole = piece;
-        form = list_narrow(list, &piece);
-        if (form == LIST_NOTHING)
-            continue;
-        if ((form == LIST_HOSTS || form == LIST_DNSMASQ || form == LIST_NAMES) &&
-            piece.at < piece.end) {
-            list->state.names = piece;
-            list->state.form = form == LIST_NAMES ? LIST_FIELD : form;
-            continue;
-        }
-        if (form < LIST_NO_KEY)
-            form = list_read(list, piece, form);
-        if (form != LIST_FIELD)
-            piece = whole;
-        break;
     }
     const bool has_key = form < LIST_NO_KEY;
     if (has_key)

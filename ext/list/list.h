@@ -153,8 +153,8 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
 const char *list_note(enum list_form form);
 
 /* A form narrows a line of its own down to the entry and returns how it was read, or why there is
- * no entry. With LIST_HOSTS, LIST_DNSMASQ and LIST_NAMES it leaves several names. It returns
- * LIST_OTHER for any other line, from which it may have removed a remark or the marks of an item. */
+ * no entry. With LIST_HOSTS, LIST_DNSMASQ and LIST_NAMES it leaves several names. Any other line
+ * is LIST_OTHER, and the form may have removed a remark or the marks of an item from it. */
 typedef enum list_form list_reader(struct bloom_list *list, struct list_piece *line);
 
 /* list.c */
