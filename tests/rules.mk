@@ -204,8 +204,8 @@ LONG_SUITES = $(LONGER_SUITES) \
     'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
     'world with faults everywhere=FAULTS=16 STATEMENTS=1 STARTS="made waiting" \
         SORTS="plain aged" KINDS="journal wal attached" $(WORLD)' \
-    'random world, more=SEED=10000 ROUNDS=12000 $(WORLD) random' \
-    'random world under sanitizers, more=SEED=40000 ROUNDS=3000 \
+    'random world, more=SEED=10000 ROUNDS=8000 $(WORLD) random' \
+    'random world under sanitizers, more=SEED=40000 ROUNDS=2000 \
         $(SANITIZED)/tests/world random' \
     'costs=$(BUILD)/counted/tests/cost_test' \
     'URLs and their parsers, more=COUNT=15000 $(PYTHON) tests/documentation/urls_test.py' \

@@ -42,6 +42,9 @@ TOOLS = {
 # program in tests/packages. Those that take longest come first.
 BINARIES = "gcc libsqlite3-dev python3-venv"
 PACKAGES = {
+    "wheel": (BINARIES, {
+        "Python programs": "python_test.py Programs",
+        "sdist and files of Python": "python_test.py SourceDistribution Files Versions"}),
     "amalgamation": ("gcc libsqlite3-dev", {
         **{f"a checkout and {name}": f"checkout_test.py {name}"
            for name in "Go Cargo Pip Maven Bundler CMake".split()},
@@ -55,9 +58,6 @@ PACKAGES = {
         "binaries on arm64": "binaries_test.py Arm64",
         "binaries on arm64 with musl": "binaries_test.py MuslArm64",
         "binaries": "binaries_test.py X86 Contents"}),
-    "wheel": (BINARIES, {
-        "Python programs": "python_test.py Programs",
-        "sdist and files of Python": "python_test.py SourceDistribution Files Versions"}),
     "npm": (f"{BINARIES} npm", {
         "a checkout and npm": "checkout_test.py Npm",
         "npm packages": "npm_test.py Npm Files",

@@ -121,12 +121,12 @@ packages: $(LIBRARY)
 hosts: $(LIBRARY)
 	+@$(WAITING_RUN) $(HOST_SUITE)
 
-# In one run, so that no processor waits for the last suite of a kind.
+# In one run, and those that take longest and by one processor first, so that none waits at the end.
 # Debian 12's own Go is too old to build actionlint (go install
 # github.com/rhysd/actionlint/cmd/actionlint@latest).
 ci: $(LIBRARY)
-	+@$(WAITING_RUN) 'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' \
-	    $(LONG_SUITES) $(PACKAGE_SUITES) $(HOST_SUITE) $(CLUSTER_SUITES) \
+	+@$(WAITING_RUN) $(HOST_SUITE) $(PACKAGE_SUITES) \
+	    'coverage=PYTHON=$(PYTHON) sh tests/coverage/run.sh' $(LONG_SUITES) $(CLUSTER_SUITES) \
 	    'formatted sources=git ls-files "*.c" "*.h" | xargs clang-format --dry-run -Werror && \
 	        echo 1 passed, 0 failed' \
 	    'workflows=if command -v actionlint; then actionlint && echo 1 passed, 0 failed; \

@@ -145,8 +145,8 @@ class Values(Large):
     def test_nearly_full(self):
         """Of fuse more keys than its buckets grow with."""
         for options, millions, rate in (
-                ("20500000, 1e-4", 20, 1e-4), ("NULL, 1e-4", 20, 1e-4),
-                ("21000000, 1e-4, 'classic'", 21, 1e-4), ("10000000, 0.01, 'counting'", 10, 0.01),
+                ("20500000, 1e-4", 20, 1e-4), ("NULL, 1e-8", 10, 1e-8),
+                ("10500000, 1e-8, 'classic'", 10, 1e-8), ("10000000, 0.01, 'counting'", 10, 0.01),
                 ("NULL, 0.001, 'fuse'", 36, 2 ** -10)):
             with self.subTest(options=options):
                 self.check(options, millions, rate)
