@@ -283,7 +283,7 @@ class AsASet(Program):
         for call in (iter, list, hash, lambda f: f | {1}, lambda f: f & [1], lambda f: f < f,
                      lambda f: f - f, lambda f: f[0], lambda f: {1} | f, lambda f: 5 & f,
                      lambda f: None | f, lambda f: f | Filter(1000, 0.1), *(
-                         lambda f, kind=kind: f._update(bytes(8), kind, "name", None, True)
+                         lambda f, kind=kind: f._use(bytes(8), kind, "name", None, True, None)
                          for kind in ("v", ""))):
             self.assertRaises((TypeError, ValueError), call, filter)
         self.assertFalse(filter == {1})
@@ -644,7 +644,7 @@ class Columns(Program):
                 if hasattr(column, "chunks") and column.type not in (
                         pyarrow.float16(), pyarrow.binary(2)):
                     one, two = Filter(3000, layout="counting"), Filter(3000, layout="counting")
-                    one._update(column.__arrow_c_stream__(), "A", "in place", None, True)
+                    one._use(column.__arrow_c_stream__(), "A", "in place", None, True, None)
                     two.update(column.to_pylist())
                     self.assertEqual(one, two)
                     read_in_place += 1

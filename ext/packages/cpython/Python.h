@@ -94,9 +94,8 @@ enum {
 /* The functions, F, and the objects, O. An import library for Windows is made of this list. */
 #define SQLITE_BLOOM_PYTHON(F, O) \
     F(PyObject *, PyBool_FromLong, (long v)) \
-    F(char *, PyBytes_AsString, (PyObject *o)) \
+    F(char *, PyByteArray_AsString, (PyObject *o)) F(Py_ssize_t, PyByteArray_Size, (PyObject *o)) \
     F(int, PyBytes_AsStringAndSize, (PyObject *o, char **v, Py_ssize_t *n)) \
-    F(PyObject *, PyBytes_FromStringAndSize, (const char *v, Py_ssize_t n)) \
     F(void *, PyCapsule_GetPointer, (PyObject *o, const char *name)) \
     F(int, PyErr_CheckSignals, (void)) F(void, PyErr_Clear, (void)) \
     F(int, PyErr_ExceptionMatches, (PyObject *e)) \

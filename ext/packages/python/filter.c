@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { MISSING = 2 };
-
 int raise_problem(const char *name, int status, const char *problem) {
     const char *text = problem;
     if (strncmp(text, "sqlite_bloom_", 13) == 0) /* the function of the library */
@@ -332,13 +330,22 @@ static PyObject *filter_count(PyObject *self, PyObject *object) {
 /* The first arguments of what reads a column. */
 #define SOURCE_OF(work) &(work).source, &(work).kind, &(work).name
 
-/* _update(source, kind, name, progress, shared): the number of keys */
-static PyObject *filter_update(PyObject *object, PyObject *arguments) {
+/* _use(source, kind, name, progress, shared, answers): adds the keys of a column, or checks them if
+ * answers are a bytearray. In it a byte for each value that is a key becomes 0 or 1. Returns the
+ * number of keys. */
+static PyObject *filter_use(PyObject *object, PyObject *arguments) {
     struct filter *self = (struct filter *)object;
     struct work work = {.shared = 1};
-    if (!PyArg_ParseTuple(arguments, "OzsOp", SOURCE_OF(work), &work.progress, &work.shared) ||
-        filter_own(self, work.name) != 0)
+    PyObject *answers;
+    if (!PyArg_ParseTuple(arguments, "OzsOpO", SOURCE_OF(work), &work.progress, &work.shared,
+                          &answers))
         return NULL;
+    if (answers == Py_None ? filter_own(self, work.name) != 0 : filter_of(object) == NULL)
+        return NULL;
+    if (answers != Py_None) {
+        work.answers = (unsigned char *)PyByteArray_AsString(answers);
+        work.room = (size_t)PyByteArray_Size(answers);
+    }
     work.filter = self->filter;
     self->uses++;
     int result = read_source(&work);
@@ -372,28 +379,6 @@ static PyObject *filter_build(PyObject *self, PyObject *arguments) {
     return Py_BuildValue("K", (unsigned long long)work.done);
 }
 
-/* _check(source, kind, name, length): a byte for each value: 0, 1 or MISSING */
-static PyObject *filter_check(PyObject *object, PyObject *arguments) {
-    struct filter *self = (struct filter *)object;
-    struct work work = {.filter = self->filter, .progress = Py_None};
-    Py_ssize_t length;
-    if (filter_of(object) == NULL || !PyArg_ParseTuple(arguments, "Ozsn", SOURCE_OF(work), &length))
-        return NULL;
-    PyObject *answers = PyBytes_FromStringAndSize(NULL, length);
-    if (answers == NULL)
-        return NULL;
-    work.answers = (unsigned char *)PyBytes_AsString(answers);
-    work.room = (size_t)length;
-    memset(work.answers, MISSING, work.room);
-    self->uses++;
-    int result = read_source(&work);
-    self->uses--;
-    if (result == 0)
-        return answers;
-    Py_DecRef(answers);
-    return NULL;
-}
-
 static PyMethodDef methods[] = {
     {"add", filter_add, METH_O,
      "add(key): adds a key: a str, bytes, int or float. None and NaN are not keys."},
@@ -402,8 +387,7 @@ static PyMethodDef methods[] = {
     {"_new", filter_new, METH_VARARGS, ""},
     {"_open", filter_open, METH_O, ""},
     {"_build", filter_build, METH_VARARGS, ""},
-    {"_update", filter_update, METH_VARARGS, ""},
-    {"_check", filter_check, METH_VARARGS, ""},
+    {"_use", filter_use, METH_VARARGS, ""},
     {"_describe", filter_describe, METH_NOARGS, ""},
     {"_estimate", filter_estimate, METH_NOARGS, ""},
     {"_count", filter_count, METH_O, ""},

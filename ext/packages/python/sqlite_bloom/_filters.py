@@ -234,7 +234,7 @@ class Filter(_Filter):
             count = _read(made._build, keys, name, progress, *parameters)
         else:
             Filter.__init__(made, capacity, fpr, **options)
-            count = _read(made._update, keys, name, progress, False)
+            count = _read(made._use, keys, name, progress, False, None)
         if count == 0:
             raise ValueError(
                 f"{name}: there is no key, and an empty filter lets everything pass. Look where the"
@@ -265,7 +265,7 @@ class Filter(_Filter):
         key are added.
         """
         for keys in columns:
-            _read(self._update, keys, "sqlite_bloom.Filter.update", progress, True)
+            _read(self._use, keys, "sqlite_bloom.Filter.update", progress, True, None)
 
     def discard(self, key):
         """Removes a key once, if it is in a filter of layout counting."""
@@ -314,7 +314,9 @@ class Filter(_Filter):
         name = "sqlite_bloom.Filter.check"
         column = _columns.checked(column, name, "column")
         column = column if hasattr(column, "__len__") else list(column)
-        return _answered(column, _read(self._check, column, name, len(column), what="column"))
+        answers = bytearray(b"\2") * len(column)
+        _read(self._use, column, name, None, False, answers, what="column")
+        return _answered(column, answers)
 
     layout = _described(0, "The name of the layout.")
     key = _described(1, "The key rule, for example 'url', or None.")
