@@ -45,6 +45,7 @@ static bool is_a(PyObject *object, const PyTypeObject *type) {
 
 int key_of_other(PyObject *object, struct sqlite_bloom_key *key, const char *name, size_t number) {
     const PyTypeObject *const types[] = {&PyUnicode_Type, &PyLong_Type, &PyBytes_Type};
+    *key = (struct sqlite_bloom_key){.length = 0}; /* not a key */
     for (int i = 0; i < 3; i++)
         if (is_a(object, types[i])) {
             if (PyErr_Occurred() == NULL && key_of_type(object, types[i], key))
@@ -83,20 +84,17 @@ static bool are_lines(const struct sqlite_bloom_key *keys, size_t count) {
     return ended > 0 && ended + !is_ended >= count;
 }
 
-/* Adds or checks the keys of the next `read` values. Returns CHANGED_SIZE if a check has room for
- * fewer. */
-static int work_on(struct work *work, const struct sqlite_bloom_key *keys,
-                   const unsigned char *places, size_t count, size_t read) {
-    unsigned char found[TOGETHER];
+/* Adds the keys of the next `read` values, or checks all of these, where what is not a key has no
+ * type. Returns CHANGED_SIZE if there is no room for the answers. */
+static int work_on(struct work *work, const struct sqlite_bloom_key *keys, size_t count,
+                   size_t read) {
     int status = SQLITE_BLOOM_OK;
     if (work->answers != NULL && work->room - work->read < read) {
         status = CHANGED_SIZE;
     } else if (work->answers != NULL) {
         unsigned char *answers = work->answers + work->read;
-        const int64_t in = sqlite_bloom_filter_check_many(work->filter, keys, count, found);
+        const int64_t in = sqlite_bloom_filter_check_many(work->filter, keys, read, answers);
         status = in < 0 ? (int)in : SQLITE_BLOOM_OK;
-        for (size_t i = 0; in >= 0 && i < count; i++)
-            answers[places != NULL ? places[i] : i] = found[i];
         if (status == SQLITE_BLOOM_REFUSED)
             snprintf(work->problem, sizeof work->problem, "%s", FILTER_AS_KEY);
     } else if (work->done == 0 && are_lines(keys, count)) {
@@ -137,63 +135,59 @@ static int settle(struct work *work, int status) {
     return PyErr_CheckSignals();
 }
 
-/* Adds or checks the values of a list from work->read on that have the types of key_of_type: no
- * code of Python runs, and no other thread, so that nobody takes them out of the list meanwhile.
- * Returns how many, or -1 after raising. */
-static int read_exact(struct work *work) {
-    struct sqlite_bloom_key keys[TOGETHER];
-    const size_t length = (size_t)PyList_Size(work->source);
-    size_t count = 0;
-    for (; count < TOGETHER && work->read + count < length; count++) {
-        PyObject *value = PyList_GetItem(work->source, (Py_ssize_t)(work->read + count));
-        if (!key_of_type(value, Py_TYPE(value), &keys[count]))
-            break;
-    }
-    PyErr_Clear(); /* it is read again */
-    if (count == 0 ||
-        (work->done == 0 && count < TOGETHER)) /* which may not look like the others */
-        return 0;
-    return settle(work, work_on(work, keys, NULL, count, count)) == 0 ? (int)count : -1;
+/* How many values to read together. A list may have become shorter. */
+static Py_ssize_t next_values(const struct work *work, bool is_list) {
+    const Py_ssize_t left = is_list ? PyList_Size(work->source) - (Py_ssize_t)work->read : TOGETHER;
+    return left < TOGETHER ? left : TOGETHER;
 }
 
-/* Adds or checks the next values, which are kept while code of Python runs, of a list or an
- * iterator. Returns how many, or -1 after raising. */
-static int read_kept(struct work *work, bool is_list) {
-    struct sqlite_bloom_key keys[TOGETHER];
-    unsigned char places[TOGETHER];
-    PyObject *type, *error, *trace, *value;
-    const Py_ssize_t from = (Py_ssize_t)work->read;
-    int count = 0, read = 0, found = 0, status = SQLITE_BLOOM_OK;
-    PyObject *kept =
-        is_list ? PyList_GetSlice(work->source, from, from + TOGETHER) : PyList_New(TOGETHER);
-    for (; found >= 0 && kept != NULL && read < PyList_Size(kept); read += found >= 0) {
-        value = is_list ? PyList_GetItem(kept, read) : PyIter_Next(work->source);
+/* Reads values of a list as long as key_of_type does, in a small loop, which is the fastest. */
+static Py_ssize_t read_plain(PyObject *list, Py_ssize_t from, Py_ssize_t end, PyObject **values,
+                             struct sqlite_bloom_key *keys) {
+    Py_ssize_t read = 0;
+    for (; read < end; read++) {
+        values[read] = PyList_GetItem(list, from + read);
+        if (!key_of_type(values[read], Py_TYPE(values[read]), &keys[read]))
+            break;
+    }
+    PyErr_Clear(); /* that one is read again */
+    return read;
+}
+
+/* Adds or checks the next values of a list or an iterator. Those of a list are kept before code of
+ * Python runs, which may take them out of the list. Returns how many, or -1 after raising. */
+static Py_ssize_t read_objects(struct work *work, bool is_list) {
+    struct sqlite_bloom_key keys[TOGETHER], *key = keys;
+    PyObject *values[TOGETHER], *type, *error, *trace;
+    Py_ssize_t read = 0, kept = 0, end = next_values(work, is_list);
+    int status = SQLITE_BLOOM_OK;
+    if (is_list)
+        read = read_plain(work->source, (Py_ssize_t)work->read, end, values, keys);
+    key += read;
+    while (read < end) {
+        PyObject *value = is_list ? PyList_GetItem(work->source, (Py_ssize_t)work->read + read)
+                                  : PyIter_Next(work->source);
         if (value == NULL)
             break;
-        if (!is_list)
-            PyList_SetItem(kept, read, value); /* which takes the reference */
-        places[count] = (unsigned char)read;
-        found = key_of(value, &keys[count], work->name, work->read + (size_t)read + 1);
-        count += found > 0;
+        values[read++] = value;
+        if (key_of_type(value, Py_TYPE(value), key)) {
+            key++;
+            continue;
+        }
+        for (; is_list && kept < read; kept++)
+            Py_IncRef(values[kept]);
+        int found = key_of_other(value, key, work->name, work->read + (size_t)read);
+        key += found > 0 || work->answers != NULL;
+        end = found < 0 ? 0 : next_values(work, is_list);
     }
     /* As by a set, the keys before one that cannot be a key are added. */
     PyErr_Fetch(&type, &error, &trace);
     if (type == NULL || work->answers == NULL)
-        status = work_on(work, keys, places, (size_t)count, (size_t)read);
-    Py_DecRef(kept);
+        status = work_on(work, keys, (size_t)(key - keys), (size_t)read);
+    for (kept = is_list ? kept : read; kept > 0;)
+        Py_DecRef(values[--kept]);
     PyErr_Restore(type, error, trace);
     return type == NULL && settle(work, status) == 0 ? read : -1;
-}
-
-static int read_objects(struct work *work) {
-    const bool is_list = Py_TYPE(work->source) == &PyList_Type;
-    int read;
-    do {
-        read = is_list ? read_exact(work) : 0;
-        if (read == 0)
-            read = read_kept(work, is_list);
-    } while (read > 0);
-    return read;
 }
 
 /* --- Columns in memory --- */
@@ -218,6 +212,7 @@ static int column_key(const struct column *column, size_t row, struct sqlite_blo
     const int64_t *long_ends = data;
     const char *bytes = NULL;
     int64_t whole = 0, length = 0;
+    *key = (struct sqlite_bloom_key){.length = 0};
     if (data == NULL || (column->valid != NULL && (column->valid[i / 8] >> i % 8 & 1) == 0))
         return 0;
 #define WHOLE(letter, type)                                                                        \
@@ -269,7 +264,6 @@ static int column_key(const struct column *column, size_t row, struct sqlite_blo
 
 static int read_rows(struct work *work, const struct column *column, size_t from, size_t to) {
     struct sqlite_bloom_key keys[TOGETHER];
-    unsigned char places[TOGETHER];
     int status = SQLITE_BLOOM_OK, found = 0;
     uint64_t refused = 0;
     while (from < to && status == SQLITE_BLOOM_OK && found >= 0) {
@@ -277,10 +271,9 @@ static int read_rows(struct work *work, const struct column *column, size_t from
         for (; found >= 0 && read < TOGETHER && from + read < to; read++) {
             found = column_key(column, from + read, &keys[count]);
             refused = found < 0 ? (uint64_t)keys[count].value.integer : 0;
-            places[count] = (unsigned char)read;
-            count += found > 0;
+            count += found > 0 || work->answers != NULL;
         }
-        status = work_on(work, keys, places, count, read);
+        status = work_on(work, keys, count, read);
         from += read;
     }
     if (status != SQLITE_BLOOM_OK || found >= 0)
@@ -424,10 +417,12 @@ static int read_numbers(struct work *work) {
 }
 
 int read_source(struct work *work) {
-    int result = work->kind == NULL     ? read_objects(work)
-                 : work->kind[0] == 'A' ? read_arrow(work)
-                                        : read_numbers(work);
+    Py_ssize_t result = 1;
+    while (work->kind == NULL && result > 0)
+        result = read_objects(work, Py_TYPE(work->source) == &PyList_Type);
+    if (work->kind != NULL)
+        result = work->kind[0] == 'A' ? read_arrow(work) : read_numbers(work);
     if (result == 0 && work->answers != NULL && work->read != work->room)
         result = raise_size(work->name);
-    return result == 0 ? report(work, work->done) : result;
+    return result == 0 ? report(work, work->done) : -1;
 }
