@@ -226,6 +226,7 @@ SQLITE_BLOOM_FUNCTIONS(F, P, V, U)
         self.compiles(f"""
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
+#undef Py_NewRef
 {table}
 #define F(type, name, parameters) type name parameters;
 #define O(type, name) extern type name;

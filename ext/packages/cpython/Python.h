@@ -127,6 +127,7 @@ enum {
     F(int, PyUnicode_CompareWithASCIIString, (PyObject *o, const char *text)) \
     F(PyObject *, Py_BuildValue, (const char *format, ...)) \
     F(void, Py_DecRef, (PyObject *o)) F(void, Py_IncRef, (PyObject *o)) \
+    F(PyObject *, Py_NewRef, (PyObject *o)) \
     O(PyTypeObject, PyBytes_Type) O(PyTypeObject, PyFloat_Type) O(PyTypeObject, PyList_Type) \
     O(PyTypeObject, PyLong_Type) O(PyTypeObject, PyUnicode_Type) \
     O(PyObject *, PyExc_BufferError) O(PyObject *, PyExc_NotImplementedError) \

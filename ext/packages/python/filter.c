@@ -20,11 +20,6 @@ int raise_problem(const char *name, int status, const char *problem) {
     return -1;
 }
 
-static PyObject *none(void) {
-    Py_IncRef(Py_None);
-    return Py_None;
-}
-
 static void filter_release(PyObject *object) {
     struct filter *self = (struct filter *)object;
     PyTypeObject *type = Py_TYPE(object);
@@ -54,7 +49,7 @@ static PyObject *fill(PyObject *self, const char *name, int status,
         return NULL;
     }
     ((struct filter *)self)->filter = made;
-    return none();
+    return Py_NewRef(Py_None);
 }
 
 static bool is_made(PyObject *self) {
@@ -159,7 +154,7 @@ static PyObject *filter_change(PyObject *object, PyObject *changed, const char *
         if (status != SQLITE_BLOOM_OK)
             raise_problem(name, status, problem);
     }
-    return status == 0 ? none() : NULL;
+    return status == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
 /* Most adds go the first way, without the calls of the others. */
@@ -174,7 +169,7 @@ static PyObject *filter_add(PyObject *object, PyObject *added) {
     }
     const int status = sqlite_bloom_filter_add(self->filter, key, problem);
     if (status == SQLITE_BLOOM_OK)
-        return none();
+        return Py_NewRef(Py_None);
     raise_problem(NAME, status, problem);
     return NULL;
 }
@@ -211,8 +206,7 @@ static int filter_get_buffer(PyObject *self, Py_buffer *view, int flags) {
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? &view->itemsize : NULL;
     view->suboffsets = NULL;
     view->internal = NULL;
-    view->obj = self;
-    Py_IncRef(self);
+    view->obj = Py_NewRef(self);
     ((struct filter *)self)->uses++;
     return 0;
 }
@@ -231,10 +225,8 @@ static bool is_filter(PyObject *object) {
 
 static PyObject *filter_compare(PyObject *self, PyObject *other, int operation) {
     size_t length, length_of_other;
-    if ((operation != Py_EQ && operation != Py_NE) || !is_filter(other)) {
-        Py_IncRef(Py_NotImplemented);
-        return Py_NotImplemented;
-    }
+    if ((operation != Py_EQ && operation != Py_NE) || !is_filter(other))
+        return Py_NewRef(Py_NotImplemented);
     if (filter_of(self) == NULL || filter_of(other) == NULL)
         return NULL;
     const void *bytes = bytes_of(self, &length), *others = bytes_of(other, &length_of_other);
@@ -253,10 +245,8 @@ static PyObject *filter_merge(PyObject *object, PyObject *arguments) {
     size_t length, needed;
     if (!PyArg_ParseTuple(arguments, "OOs", &result, &other, &way))
         return NULL;
-    if (!is_filter(result) || !is_filter(other)) {
-        Py_IncRef(Py_NotImplemented);
-        return Py_NotImplemented;
-    }
+    if (!is_filter(result) || !is_filter(other))
+        return Py_NewRef(Py_NotImplemented);
     struct filter *into = (struct filter *)result;
     if (filter_of(object) == NULL || filter_of(other) == NULL ||
         (into == self ? filter_own(self, "sqlite_bloom.Filter") != 0 : is_made(result)))
@@ -319,7 +309,7 @@ static PyObject *filter_count(PyObject *self, PyObject *object) {
     if (times < 0 || filter_of(self) == NULL)
         return NULL;
     if (times == 0)
-        return none();
+        return Py_NewRef(Py_None);
     times = sqlite_bloom_filter_count(((struct filter *)self)->filter, key, problem);
     if (times >= 0 || times == SQLITE_BLOOM_NO_KEY) /* what its key rule has no key for is not in */
         return Py_BuildValue("i", times > 0 ? times : 0);
