@@ -77,11 +77,6 @@ async def _loading(enable, load_extension):
         result = function(argument)
         return await result if inspect.isawaitable(result) else result
 
-    if not os.path.exists(loadable_path()):
-        raise FileNotFoundError(
-            f"sqlite_bloom.load: there is no file {loadable_path()}. Copy it there after make, or"
-            " install a wheel"
-        )
     await call(enable, True)
     try:
         for folder in [os.path.dirname(loadable_path()), *_copies]:
@@ -142,20 +137,9 @@ def _load_wrapped(connection):
         )
     raise NotImplementedError(
         f"{type(connection).__module__} of this Python ({sys.executable}) was built without"
-        f" extension loading. {_advice(sys.platform, sys.executable)}"
-    )
-
-
-def _advice(platform, executable):
-    """What to install where the module sqlite3 cannot load extensions."""
-    other = {"darwin": "the Python of Homebrew (brew install python)",
-             "linux": "your distribution's Python (/usr/bin/python3)"}.get(platform)
-    if "pyenv" in executable:
-        other = ("build this Python again by PYTHON_CONFIGURE_OPTS="
-                 "--enable-loadable-sqlite-extensions pyenv install --force VERSION")
-    return (
-        "Install apsw (pip install apsw), whose connections sqlite_bloom.load takes"
-        + (f", or {'' if other.startswith('build') else 'use '}{other}" if other else "")
+        " extension loading. Install apsw (pip install apsw), whose connections sqlite_bloom.load"
+        " takes, use the Python of your distribution or of Homebrew, or build this one again with"
+        " PYTHON_CONFIGURE_OPTS=--enable-loadable-sqlite-extensions"
     )
 
 
