@@ -13,8 +13,7 @@ import sys
 from . import _columns
 
 _PROGRESS = 100_000
-_PIECE = 10_000  # keys
-_LENGTH = 1 << 20  # about, of a piece; long keys come in smaller ones
+_PIECE = 2000  # keys
 _MISSING = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
 # What SQLite says when there is no filter table, and what to do.
 _NO_FILTER_TABLE = {
@@ -83,25 +82,22 @@ def _refuse_lines(keys, name):
 
 def _pieces(keys, name):
     """What follows INSERT, rows of bindings for it, and how many keys they are."""
-    number, size = 0, 100
-    while part := list(itertools.islice(keys, size)):
+    number = 0
+    while part := list(itertools.islice(keys, _PIECE)):
         if number == 0:
             _refuse_lines([key for key in part if not _is_missing(key)], name)
-        kinds, length = set(map(type, part)), 1
+        kinds = set(map(type, part))
         for kind, (pack, select) in _FORMS.items():
             same = [key for key in part if type(key) is kind] if kind in kinds else ()
             packed = pack(same) if same else None
             if packed is not None:
                 kinds.remove(kind)
-                length += len(packed)
                 yield select, [[packed]], len(same)
         if kinds:
             alone = [[_plain(key, name, place)] for place, key in enumerate(part, number + 1)
                      if type(key) in kinds and not _is_missing(key)]
-            length += sum(len(key) for key, in alone if isinstance(key, (str, bytes)))
             yield "VALUES (?)", alone, len(alone)
         number += len(part)
-        size = max(1, min(_PIECE, _LENGTH * len(part) // length))
 
 
 def add_all(connection, table, keys, *, progress=None):
