@@ -98,7 +98,6 @@ enum {
     F(int, PyBytes_AsStringAndSize, (PyObject *o, char **v, Py_ssize_t *n)) \
     F(void *, PyCapsule_GetPointer, (PyObject *o, const char *name)) \
     F(int, PyErr_CheckSignals, (void)) F(void, PyErr_Clear, (void)) \
-    F(int, PyErr_ExceptionMatches, (PyObject *e)) \
     F(void, PyErr_Fetch, (PyObject **t, PyObject **v, PyObject **b)) \
     F(PyObject *, PyErr_Format, (PyObject *e, const char *format, ...)) \
     F(PyObject *, PyErr_NoMemory, (void)) F(PyObject *, PyErr_Occurred, (void)) \
@@ -108,10 +107,8 @@ enum {
     F(PyThreadState *, PyEval_SaveThread, (void)) \
     F(int, PyArg_ParseTuple, (PyObject *o, const char *format, ...)) \
     F(double, PyFloat_AsDouble, (PyObject *o)) F(PyObject *, PyIter_Next, (PyObject *o)) \
+    F(PyObject *, PyImport_AddModule, (const char *name)) \
     F(PyObject *, PyList_GetItem, (PyObject *o, Py_ssize_t i)) \
-    F(PyObject *, PyList_GetSlice, (PyObject *o, Py_ssize_t i, Py_ssize_t j)) \
-    F(PyObject *, PyList_New, (Py_ssize_t n)) \
-    F(int, PyList_SetItem, (PyObject *o, Py_ssize_t i, PyObject *v)) \
     F(Py_ssize_t, PyList_Size, (PyObject *o)) \
     F(long long, PyLong_AsLongLongAndOverflow, (PyObject *o, int *overflow)) \
     F(PyObject *, PyMemoryView_FromObject, (PyObject *o)) \
@@ -119,20 +116,18 @@ enum {
     F(PyObject *, PyModuleDef_Init, (PyModuleDef *d)) F(PyObject *, PyNumber_Index, (PyObject *o)) \
     F(int, PyObject_AsReadBuffer, (PyObject *o, const void **v, Py_ssize_t *n)) \
     F(PyObject *, PyObject_CallFunction, (PyObject *o, const char *format, ...)) \
-    F(PyObject *, PyObject_GetAttrString, (PyObject *o, const char *name)) \
+    F(PyObject *, PyObject_CallMethod, (PyObject *o, const char *n, const char *format, ...)) \
     F(PyObject *, PyType_FromSpec, (PyType_Spec *s)) \
     F(void *, PyType_GetSlot, (PyTypeObject *t, int slot)) \
     F(int, PyType_IsSubtype, (PyTypeObject *t, PyTypeObject *of)) \
     F(const char *, PyUnicode_AsUTF8AndSize, (PyObject *o, Py_ssize_t *n)) \
-    F(int, PyUnicode_CompareWithASCIIString, (PyObject *o, const char *text)) \
     F(PyObject *, Py_BuildValue, (const char *format, ...)) \
     F(void, Py_DecRef, (PyObject *o)) F(void, Py_IncRef, (PyObject *o)) \
     F(PyObject *, Py_NewRef, (PyObject *o)) \
     O(PyTypeObject, PyBytes_Type) O(PyTypeObject, PyFloat_Type) O(PyTypeObject, PyList_Type) \
     O(PyTypeObject, PyLong_Type) O(PyTypeObject, PyUnicode_Type) \
     O(PyObject *, PyExc_BufferError) O(PyObject *, PyExc_NotImplementedError) \
-    O(PyObject *, PyExc_RuntimeError) O(PyObject *, PyExc_TypeError) \
-    O(PyObject *, PyExc_UnicodeEncodeError) O(PyObject *, PyExc_ValueError) \
+    O(PyObject *, PyExc_RuntimeError) O(PyObject *, PyExc_ValueError) \
     O(PyObject, _Py_NoneStruct) O(PyObject, _Py_NotImplementedStruct)
 /* clang-format on */
 

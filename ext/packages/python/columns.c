@@ -13,32 +13,6 @@ static int raise_size(const char *name) {
     return -1;
 }
 
-static bool is_named(PyTypeObject *type, const char *name) {
-    PyObject *own = PyObject_GetAttrString((PyObject *)type, "__name__");
-    bool same = own != NULL && PyUnicode_CompareWithASCIIString(own, name) == 0;
-    Py_DecRef(own);
-    PyErr_Clear();
-    return same;
-}
-
-static int raise_key(PyObject *object, const char *name, size_t number, bool is_too_large) {
-    char which[32] = "the key";
-    if (number > 0)
-        snprintf(which, sizeof which, "key %zu", number);
-    PyErr_Clear();
-    PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__qualname__");
-    if (is_too_large)
-        PyErr_Format(PyExc_ValueError,
-                     "%s: %s is %.60R, which SQLite cannot store. Pass an int of at most 64 bits,"
-                     " or a str of valid Unicode",
-                     name, which, object);
-    else if (type != NULL)
-        PyErr_Format(PyExc_TypeError, "%s: %s is a %U. Pass %s as a str, bytes, int or float", name,
-                     which, type, number > 0 ? "each key" : "it");
-    Py_DecRef(type);
-    return -1;
-}
-
 static bool is_a(PyObject *object, const PyTypeObject *type) {
     return PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)(uintptr_t)type);
 }
@@ -47,27 +21,27 @@ int key_of_other(PyObject *object, struct sqlite_bloom_key *key, const char *nam
     const PyTypeObject *const types[] = {&PyUnicode_Type, &PyLong_Type, &PyBytes_Type};
     *key = (struct sqlite_bloom_key){.length = 0}; /* not a key */
     for (int i = 0; i < 3; i++)
-        if (is_a(object, types[i])) {
-            if (PyErr_Occurred() == NULL && key_of_type(object, types[i], key))
-                return 1;
-            return PyErr_Occurred() != NULL && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)
-                       ? -1
-                       : raise_key(object, name, number, true);
-        }
+        if (is_a(object, types[i]) && PyErr_Occurred() == NULL &&
+            key_of_type(object, types[i], key))
+            return 1;
     if (is_a(object, &PyFloat_Type)) {
         *key = sqlite_bloom_real_key(PyFloat_AsDouble(object));
         return key->value.real == key->value.real;
     }
-    if (object == Py_None || is_named(Py_TYPE(object), "NAType") ||
-        is_named(Py_TYPE(object), "NaTType")) /* of pandas */
+    if (object == Py_None)
         return 0;
-    PyObject *whole = PyNumber_Index(object);
-    if (whole == NULL)
-        return PyErr_ExceptionMatches(PyExc_TypeError) ? raise_key(object, name, number, false)
-                                                       : -1;
-    int found = key_of(whole, key, name, number);
-    Py_DecRef(whole);
-    return found;
+    PyObject *plain = PyErr_Occurred() == NULL ? PyNumber_Index(object) : NULL;
+    const bool is_whole = plain != NULL && key_of_type(plain, &PyLong_Type, key);
+    Py_DecRef(plain);
+    if (is_whole)
+        return 1;
+    PyErr_Clear(); /* Python finds out why it cannot be read */
+    plain = PyObject_CallMethod(PyImport_AddModule("sqlite_bloom._columns"), "plain", "Osn", object,
+                                name, (Py_ssize_t)number);
+    Py_DecRef(plain);
+    return plain == NULL      ? -1
+           : plain == Py_None ? 0
+                              : raise_problem(name, SQLITE_BLOOM_NO_MEMORY, "");
 }
 
 /* Returns true if the keys look like lines, or like texts of lines: each is text with a line end in

@@ -2,6 +2,7 @@
 done that.
 """
 
+import operator
 import sys
 
 _COLUMNS = (("pandas", "Series"), ("pandas", "Index"), ("pandas.api.extensions", "ExtensionArray"),
@@ -9,6 +10,32 @@ _COLUMNS = (("pandas", "Series"), ("pandas", "Index"), ("pandas.api.extensions",
             ("numpy", "ndarray"))
 _READ = 1 << 20  # characters of a file, at a time
 _SLICE = 10_000  # values of a column
+
+
+def is_missing(key):
+    """None, NaN, and NA and NaT of pandas, which are not keys."""
+    return (key is None or isinstance(key, float) and key != key
+            or type(key).__name__ in ("NAType", "NaTType"))
+
+
+def plain(key, name, number):
+    """A key as SQLite has it: what has __index__ as an int, and None for what is missing. number:
+    of the key in its column, or 0 if it is by itself.
+    """
+    which, each = (f"key {number}", "each key") if number else ("the key", "it")
+    if is_missing(key):
+        return None
+    if not isinstance(key, (str, bytes, int, float)):
+        try:
+            key = operator.index(key)
+        except TypeError:
+            raise TypeError(f"{name}: {which} is a {type(key).__qualname__}. Pass {each} as a str,"
+                            " bytes, int or float") from None
+    if isinstance(key, int) and not -(2**63) <= key < 2**63 or isinstance(key, str) and any(
+            "\ud800" <= letter <= "\udfff" for letter in key):
+        raise ValueError(f"{name}: {which} is {key!r:.60}, which SQLite cannot store. Pass an int of"
+                         " at most 64 bits, or a str of valid Unicode")
+    return key
 
 
 def checked(keys, name, what="keys"):

@@ -7,14 +7,12 @@ key.
 
 import array
 import itertools
-import operator
 import sys
 
 from . import _columns
 
 _PROGRESS = 100_000
 _PIECE = 2000  # keys
-_MISSING = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
 # What SQLite says when there is no filter table, and what to do.
 _NO_FILTER_TABLE = {
     "no such table": "Create it with CREATE VIRTUAL TABLE. Pass its name without a database",
@@ -24,25 +22,18 @@ _NO_FILTER_TABLE = {
 
 
 def _joined(keys):
-    """The keys as lines, or None if one of them is no line. They begin with a line end, because
-    bloom_lines leaves out a byte order mark at the start of a text.
+    """The keys as lines. They begin with a line end, because bloom_lines leaves out a byte order
+    mark at the start of a text. Raises ValueError if a key is not a line.
     """
     text = "\n".join(["", *keys])
     if not all(keys) or text.count("\n") != len(keys) or "\r" in text:
-        return None
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return None
-    return text
+        raise ValueError
+    return text.encode()
 
 
 def _packed(keys):
-    """The keys as 8 bytes each, or None if one of them has more than 64 bits."""
-    try:
-        packed = array.array("q", keys)
-    except OverflowError:
-        return None
+    """The keys as 8 bytes each. Raises OverflowError if a key has more than 64 bits."""
+    packed = array.array("q", keys)
     if sys.byteorder != "little":
         packed.byteswap()
     return packed.tobytes()
@@ -50,25 +41,6 @@ def _packed(keys):
 
 _FORMS = {str: (_joined, "SELECT text FROM bloom_lines(?)"),
           int: (_packed, "SELECT value FROM bloom_integers(?)")}
-
-
-def _plain(key, name, number):
-    """The key, if SQLite can have it; what has __index__ as an int."""
-    if not isinstance(key, (str, bytes, int, float)):
-        try:
-            key = operator.index(key)
-        except (AttributeError, TypeError):
-            raise TypeError(f"{name}: key {number} is a {type(key).__qualname__}. Pass each key as"
-                            " a str, bytes, int or float") from None
-    if isinstance(key, int) and not -(2**63) <= key < 2**63 or isinstance(key, str) and any(
-            "\ud800" <= letter <= "\udfff" for letter in key):
-        raise ValueError(f"{name}: key {number} is {key!r:.60}, which SQLite cannot store. Pass an"
-                         " int of at most 64 bits, or a str of valid Unicode")
-    return key
-
-
-def _is_missing(key):
-    return type(key).__name__ in _MISSING or isinstance(key, float) and key != key
 
 
 def _refuse_lines(keys, name):
@@ -85,18 +57,20 @@ def _pieces(keys, name):
     number = 0
     while part := list(itertools.islice(keys, _PIECE)):
         if number == 0:
-            _refuse_lines([key for key in part if not _is_missing(key)], name)
+            _refuse_lines([key for key in part if not _columns.is_missing(key)], name)
         kinds = set(map(type, part))
         for kind, (pack, select) in _FORMS.items():
-            same = [key for key in part if type(key) is kind] if kind in kinds else ()
-            packed = pack(same) if same else None
-            if packed is not None:
-                kinds.remove(kind)
-                yield select, [[packed]], len(same)
-        if kinds:
-            alone = [[_plain(key, name, place)] for place, key in enumerate(part, number + 1)
-                     if type(key) in kinds and not _is_missing(key)]
-            yield "VALUES (?)", alone, len(alone)
+            same = [key for key in part if type(key) is kind]
+            try:
+                rows = [[pack(same)]] if same else []
+            except (ValueError, OverflowError):  # its keys go one by one
+                continue
+            kinds.discard(kind)
+            yield select, rows, len(same)
+        others = [_columns.plain(key, name, place) for place, key in enumerate(part, number + 1)
+                  if type(key) in kinds]
+        alone = [[key] for key in others if key is not None]
+        yield "VALUES (?)", alone, len(alone)
         number += len(part)
 
 
