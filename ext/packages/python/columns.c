@@ -6,12 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOGETHER = 256, WITHOUT_GIL = 1 << 16, PROGRESS = 100000, CHANGED_SIZE = 1 };
-
-static int raise_size(const char *name) {
-    PyErr_Format(PyExc_RuntimeError, "%s: the column changed its size. Pass a copy of it", name);
-    return -1;
-}
+enum { TOGETHER = 256, WITHOUT_GIL = 1 << 16, PROGRESS = 100000 };
 
 static bool is_a(PyObject *object, const PyTypeObject *type) {
     return PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)(uintptr_t)type);
@@ -59,15 +54,15 @@ static bool are_lines(const struct sqlite_bloom_key *keys, size_t count) {
 }
 
 /* Adds the keys of the next `read` values, or checks all of these, where what is not a key has no
- * type. Returns CHANGED_SIZE if there is no room for the answers. */
+ * type. */
 static int work_on(struct work *work, const struct sqlite_bloom_key *keys, size_t count,
                    size_t read) {
     int status = SQLITE_BLOOM_OK;
-    if (work->answers != NULL && work->room - work->read < read) {
-        status = CHANGED_SIZE;
-    } else if (work->answers != NULL) {
-        unsigned char *answers = work->answers + work->read;
-        const int64_t in = sqlite_bloom_filter_check_many(work->filter, keys, read, answers);
+    if (work->answers != NULL) {
+        const bool has_room = work->read + read <= work->room; /* or read_source raises */
+        const int64_t in = has_room ? sqlite_bloom_filter_check_many(work->filter, keys, read,
+                                                                     work->answers + work->read)
+                                    : 0;
         status = in < 0 ? (int)in : SQLITE_BLOOM_OK;
         if (status == SQLITE_BLOOM_REFUSED)
             snprintf(work->problem, sizeof work->problem, "%s", FILTER_AS_KEY);
@@ -98,8 +93,6 @@ static int report(struct work *work, size_t keys) {
 
 /* With the GIL, after keys were processed. Raises what stops the work. */
 static int settle(struct work *work, int status) {
-    if (status == CHANGED_SIZE)
-        return raise_size(work->name);
     if (status != SQLITE_BLOOM_OK)
         return raise_problem(work->name, status, work->problem);
     if (report(work, work->done / PROGRESS * PROGRESS) != 0)
@@ -166,9 +159,8 @@ static Py_ssize_t read_objects(struct work *work, bool is_list) {
 
 /* --- Columns in memory --- */
 
-/* A column in the form of Arrow. kind: a letter of its formats for numbers (cCsSiIlLfg) and bits
- * (b), for bytes with offsets of 32 and 64 bits (u, U) and for nothing (n); and v for views of
- * bytes. */
+/* A column in the form of Arrow. kind: a letter of its formats for numbers (cCsSiIlLfg), for bytes
+ * with offsets of 32 and 64 bits (u, U) and for nothing (n); and v for views of bytes. */
 struct column {
     char kind;
     bool text; /* the bytes are text */
@@ -203,9 +195,6 @@ static int column_key(const struct column *column, size_t row, struct sqlite_blo
         WHOLE('l', int64_t)
         WHOLE('L', uint64_t)
 #undef WHOLE
-    case 'b':
-        whole = ((const uint8_t *)data)[i / 8] >> i % 8 & 1;
-        break;
     case 'f':
     case 'g':
         *key = sqlite_bloom_real_key(column->kind == 'f' ? (double)((const float *)data)[i]
@@ -302,7 +291,7 @@ struct ArrowArrayStream {
 static void read_format(struct column *column, const char *format) {
     const char *formats[] = {"u", "z", "U", "Z", "vu", "vz"};
     *column = (struct column){.kind = 0};
-    if (format[0] != 0 && format[1] == 0 && strchr("nbcCsSiIlLfg", format[0]) != NULL)
+    if (format[0] != 0 && format[1] == 0 && strchr("ncCsSiIlLfg", format[0]) != NULL)
         column->kind = format[0];
     for (int i = 0; i < 6; i++)
         if (strcmp(format, formats[i]) == 0) {
@@ -371,19 +360,13 @@ int read_buffer(PyObject *object, PyObject **kept, const void **data, size_t *le
     return 0;
 }
 
+/* kind is a letter and the bytes of a number. */
 static int read_numbers(struct work *work) {
-    static const char LETTERS[] = "cCsSiIflLg";
-    static const unsigned char SIZES[] = {1, 1, 2, 2, 4, 4, 4, 8, 8, 8};
-    const char *letter = work->kind[0] != 0 ? strchr(LETTERS, work->kind[0]) : NULL;
     const void *buffers[2];
     PyObject *kept = NULL;
     struct column column = {.kind = work->kind[0], .buffers = buffers};
-    if (letter == NULL) {
-        PyErr_Format(PyExc_ValueError, "%s: kind is %s", work->name, work->kind);
-        return -1;
-    }
     int result = read_buffer(work->source, &kept, &buffers[1], &column.length);
-    column.length /= SIZES[letter - LETTERS];
+    column.length /= (size_t)(work->kind[1] - '0');
     if (result == 0)
         result = read_column(work, &column);
     Py_DecRef(kept);
@@ -396,7 +379,10 @@ int read_source(struct work *work) {
         result = read_objects(work, Py_TYPE(work->source) == &PyList_Type);
     if (work->kind != NULL)
         result = work->kind[0] == 'A' ? read_arrow(work) : read_numbers(work);
-    if (result == 0 && work->answers != NULL && work->read != work->room)
-        result = raise_size(work->name);
-    return result == 0 ? report(work, work->done) : -1;
+    if (result == 0 && (work->answers == NULL || work->read == work->room))
+        return report(work, work->done);
+    if (result == 0)
+        PyErr_Format(PyExc_RuntimeError, "%s: the column changed its size. Pass a copy of it",
+                     work->name);
+    return -1;
 }

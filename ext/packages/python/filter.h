@@ -20,7 +20,7 @@ struct filter {
 /* A column, what is done with its keys, and how far it is. */
 struct work {
     PyObject *source;                     /* a list, a tuple, an iterator, or by kind */
-    const char *kind;                     /* NULL; "A": a capsule of Arrow; others: a buffer */
+    const char *kind;                     /* NULL; "A": a capsule of Arrow; "l8": a buffer */
     const char *name;                     /* of the function, for messages */
     int shared;                           /* other threads may have the filter that is changed */
     struct sqlite_bloom_filter *filter;   /* that is changed or checked */

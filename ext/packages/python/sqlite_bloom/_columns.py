@@ -33,8 +33,8 @@ def plain(key, name, number):
                             " bytes, int or float") from None
     if isinstance(key, int) and not -(2**63) <= key < 2**63 or isinstance(key, str) and any(
             "\ud800" <= letter <= "\udfff" for letter in key):
-        raise ValueError(f"{name}: {which} is {key!r:.60}, which SQLite cannot store. Pass an int of"
-                         " at most 64 bits, or a str of valid Unicode")
+        raise ValueError(f"{name}: {which} is {key!r:.60}, which SQLite cannot store. Pass an int"
+                         " of at most 64 bits, or a str of valid Unicode")
     return key
 
 

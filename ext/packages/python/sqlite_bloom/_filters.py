@@ -36,7 +36,7 @@ def _numbers(view):
     view = memoryview(view)
     if view.format[-1:] not in _LETTERS or view.format[0] in "<>=!" or not view.c_contiguous:
         return None
-    return view, _LETTERS[view.format[-1]][view.itemsize]
+    return view, f"{_LETTERS[view.format[-1]][view.itemsize]}{view.itemsize}"
 
 
 def _array(column):

@@ -91,7 +91,7 @@ def add_all(connection, table, keys, *, progress=None):
         raise TypeError(f"{name}: a {type(connection).__qualname__} is not a connection. Pass a"
                         " connection of sqlite3 or apsw")
     quoted = '"' + table.replace('"', '""') + '"'
-    cursor, done, reported = connection.cursor(), 0, 0
+    cursor, done = connection.cursor(), 0
     try:
         cursor.execute(f"SELECT info FROM {quoted} LIMIT 0")
     except Exception as error:
@@ -105,10 +105,9 @@ def add_all(connection, table, keys, *, progress=None):
         for source, rows, count in _pieces(keys, name):
             cursor.executemany(f"INSERT INTO {quoted}(key) {source}", rows)
             done += count
-            if progress is not None and reported < done // _PROGRESS * _PROGRESS:
-                reported = done // _PROGRESS * _PROGRESS
-                progress(reported)
-        if progress is not None and reported < done:
+            if progress is not None and done % _PROGRESS < count:
+                progress(done - done % _PROGRESS)
+        if progress is not None and done % _PROGRESS > 0:
             progress(done)
     except BaseException:
         cursor.execute("ROLLBACK TO sqlite_bloom_add_all")
