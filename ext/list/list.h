@@ -67,13 +67,13 @@ enum list_form {
 };
 #undef LIST_FORM
 
-/* The heading of a table: what separates fields, how many there are, and which of them, counted
- * from 0, is the entry. If there are no fields, the list has no heading. */
+/* The heading of a table: what separates fields, and how many there are. If there are none, the
+ * list has no heading. */
 struct list_heading {
     uint8_t separator;
-    unsigned fields, field;
-    bool certain;   /* the name of the field says that it is a host, an address or a URL */
-    uint64_t named; /* bit i: field i may be the entry in place of `field` */
+    unsigned fields;
+    unsigned field; /* the one, from 0, whose name says that it is a host, an address or a URL */
+    uint64_t named; /* bit i: field i may be the entry if that one is not */
 };
 
 /* The options of a rule, from their dollar on, and what they do whatever its pattern is. Most rules

@@ -142,24 +142,19 @@ enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
                : list_read_row(&row, line);
 }
 
-/* Removes the signs of a remark with which a heading begins: `#` or `#fields` of Zeek. A remark
- * with blanks is prose, of which nothing is left. */
-static struct list_piece list_names_of(struct list_piece line, bool *is_zeek) {
-    *is_zeek = list_begins(line, "#fields\t");
-    if (*line.at != '#')
-        return line;
-    line.at += *is_zeek ? strlen("#fields\t") : 1;
-    line = list_trim(line);
-    line.end = list_has(line, ' ') ? line.at : line.end;
-    return line;
-}
-
-/* The heading of a table: names of fields, one of which is the name of the entries. */
+/* The heading of a table: names of fields, one of which is the name of the entries. In a remark it
+ * begins with `#`, or `#fields` of Zeek. */
 enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
     if (list->state.begun || line->at == line->end)
         return LIST_OTHER;
-    bool is_zeek;
-    struct list_piece rest = list_names_of(*line, &is_zeek);
+    static const char ZEEK[] = "#fields\t";
+    const bool is_zeek = list_begins(*line, ZEEK);
+    struct list_piece rest = *line;
+    if (*rest.at == '#') {
+        rest.at += is_zeek ? strlen(ZEEK) : 1;
+        rest = list_trim(rest);
+        rest.end = list_has(rest, ' ') ? rest.at : rest.end; /* with blanks it is prose */
+    }
     struct list_heading read = {.separator = list_has(rest, '\t')  ? '\t'
                                              : list_has(rest, ',') ? ','
                                              : list_has(rest, ';') ? ';'
@@ -183,12 +178,13 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
         best--;
     if (best == LIST_NO_COLUMN || read.fields < 2)
         return LIST_OTHER;
-    read.field = bloom_lowest_one64(columns[best]);
-    read.certain = best == LIST_URL_COLUMN || best == LIST_HOST_COLUMN;
-    read.named = read.certain ? ~columns[LIST_NO_COLUMN]
-                              : columns[LIST_VALUE_COLUMN] | (uint64_t)1 << read.field;
-    if (has_path && best == LIST_HOST_COLUMN)
-        read.named = 0; /* the host alone would block too much */
+    const unsigned first = bloom_lowest_one64(columns[best]);
+    const bool is_certain = best == LIST_URL_COLUMN || best == LIST_HOST_COLUMN;
+    const bool is_page = has_path && best == LIST_HOST_COLUMN; /* the host would block too much */
+    read.field = is_certain && !is_page ? first : LIST_FIELDS;
+    read.named = is_page      ? 0
+                 : is_certain ? ~columns[LIST_NO_COLUMN]
+                              : columns[LIST_VALUE_COLUMN] | (uint64_t)1 << first;
     const bool is_remark = list_is_remark(*line);
     list->state.heading = read;
     list->state.begun = !is_remark;
@@ -199,18 +195,17 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
  * heading names, or in another one that may have it. */
 enum list_form list_row(struct bloom_list *list, struct list_piece *line) {
     const struct list_heading *heading = &list->state.heading;
-    struct list_piece rest = *line, named = rest;
+    struct list_piece rest = *line, named = {line->end, line->end};
     unsigned fields = 0;
     if (heading->fields == 0)
         return LIST_OTHER;
     for (; rest.at <= rest.end; fields++) {
         const struct list_piece field = list_next_field(&rest, heading->separator);
-        named = fields == heading->field ? field : named;
+        named = fields == heading->field ? list_unquoted(field) : named;
     }
     if (fields != heading->fields)
         return LIST_OTHER;
-    named = list_unquoted(named);
-    if (!heading->certain || heading->named == 0 || named.at == named.end || list_has(named, ' ') ||
+    if (named.at == named.end || list_has(named, ' ') ||
         list_read(list, named, LIST_FIELD) >= LIST_NO_KEY) {
         struct list_row row = {.list = list,
                                .rest = *line,
