@@ -76,8 +76,7 @@ static enum list_form list_other(struct list_piece piece) {
 /* Returns true if the host is a name of letters, digits, hyphens, underscores and dots. */
 static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
     size_t i = 0;
-    while (i < url->host && (url_is_letter(key[i]) || url_is_digit(key[i]) || key[i] == '-' ||
-                             key[i] == '.' || key[i] == '_'))
+    while (i < url->host && (list_is_of_name(key[i]) || key[i] == '.'))
         i++;
     return i == url->host;
 }
@@ -121,14 +120,12 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
                           : form == LIST_ANCHORED ? "\\."
                                                   : NULL;
     const bool wildcard = list_wildcard(&piece);
-    enum list_form network = LIST_PLAIN;
     if (list_has(piece, '*') && !list_begins(piece, "h**p") && form != LIST_FIELD)
         return LIST_INNER_WILDCARD;
     const bool is_defanged = list_refang(list, piece, escaped);
     list->state.defanged |= is_defanged;
     piece = (struct list_piece){list->text, list->text + list->used};
-    if (!list_is_rule(form))
-        network = list_network(&piece, false);
+    const enum list_form network = list_is_rule(form) ? LIST_PLAIN : list_network(&piece, false);
     if (network >= LIST_NO_KEY)
         return network;
     const bool has_host = bloom_url_parse(&list->url, piece.at, list_length(piece), list->key);

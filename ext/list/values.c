@@ -16,13 +16,13 @@ static size_t list_bracket(struct list_piece piece, bool in_path, const char **m
     } BRACKETS[] = {{"[.]", "."},   {"[dot]", "."}, {"[:]", ":"},   {"[://]", "://"},
                     {"[/]", "/"},   {"(.)", "."},   {"(dot)", "."}, {"{.}", "."},
                     {"{dot}", "."}, {"[.", "."},    {".]", "."}};
-    if (list_length(piece) > 1 && strchr(".dD:/]", piece.at[1]) != NULL &&
-        (*piece.at == '[' || (!in_path && strchr("({.", *piece.at) != NULL)))
-        for (size_t i = 0; i < sizeof BRACKETS / sizeof *BRACKETS; i++)
-            if (list_begins(piece, BRACKETS[i].written)) {
-                *meant = BRACKETS[i].meant;
-                return strlen(BRACKETS[i].written);
-            }
+    const bool may_be = *piece.at == '[' ||
+                        (!in_path && (*piece.at == '(' || *piece.at == '{' || *piece.at == '.'));
+    for (size_t i = 0; may_be && i < sizeof BRACKETS / sizeof *BRACKETS; i++)
+        if (list_begins(piece, BRACKETS[i].written)) {
+            *meant = BRACKETS[i].meant;
+            return strlen(BRACKETS[i].written);
+        }
     return 0;
 }
 
@@ -48,9 +48,7 @@ bool list_refang(struct bloom_list *list, struct list_piece piece, const char *e
     }
     while (piece.at < piece.end) {
         const char *meant = NULL;
-        const bool may_be =
-            *piece.at == '[' || *piece.at == '(' || *piece.at == '{' || *piece.at == '.';
-        const size_t bracket = may_be ? list_bracket(piece, slashes > 2, &meant) : 0;
+        const size_t bracket = list_bracket(piece, slashes > 2, &meant);
         if (bracket == 0) {
             slashes += *piece.at == '/';
             piece.at += escaped != NULL && list_begins(piece, escaped);
