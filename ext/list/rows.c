@@ -54,17 +54,18 @@ static enum list_class list_class_at(struct list_row *row, unsigned i) {
     return i < row->count ? row->classes[i % LIST_REMEMBERED] : LIST_IS_MISSING;
 }
 
-/* The rule: returns the number of the field that is the entry, or LIST_FIELDS. A word for a type
- * says what the field after it is, or else the field before it. After one such as sha256, or after
- * a word where a host should be, or after prose and the URL of its source, only another word such
- * as url makes an entry. Without a heading, a word after a URL says nothing of it. What looks like
- * a file is an entry only if a word says so. */
-static unsigned list_choose(struct list_row *row) {
+/* Narrows a line down to the entry of its row. A word for a type says what the field after it is,
+ * or else the field before it. After one such as sha256, or after a word where a host should be, or
+ * after prose and the URL of its source, only another word such as url makes an entry. Without a
+ * heading, a word after a URL says nothing of it. What looks like a file is an entry only if a word
+ * says so. */
+static enum list_form list_read_row(struct list_row *row, struct list_piece *line) {
     enum list_class before = LIST_IS_MISSING, class, after;
     bool is_spoiled = false, has_prose = false;
-    for (unsigned i = 0; (class = list_class_at(row, i)) != LIST_IS_MISSING; i++, before = class) {
+    unsigned i = 0;
+    for (; (class = list_class_at(row, i)) != LIST_IS_MISSING; i++, before = class) {
         if (class >= LIST_IS_RANGE && before == LIST_IS_HOST_TYPE)
-            return i;
+            break;
         after = class >= LIST_IS_RANGE && (class < LIST_IS_URL || row->barred != 0)
                     ? list_class_at(row, i + 1)
                     : LIST_IS_MISSING;
@@ -76,17 +77,10 @@ static unsigned list_choose(struct list_row *row) {
             continue;
         if (class != LIST_IS_DOUBTFUL ||
             (after == LIST_IS_HOST_TYPE && list_class_at(row, i + 2) < LIST_IS_RANGE))
-            return i;
+            break;
     }
-    return LIST_FIELDS;
-}
-
-/* Narrows a line down to the entry of its row. */
-static enum list_form list_read_row(struct list_row *row, struct list_piece *line) {
-    const unsigned i = list_choose(row);
-    if (i == LIST_FIELDS)
+    if (class == LIST_IS_MISSING)
         return LIST_NO_URL_FIELD;
-    const enum list_class class = list_class_at(row, i);
     *line = row->fields[i % LIST_REMEMBERED];
     return class == LIST_IS_RANGE ? LIST_RANGE : class == LIST_IS_NAMES ? LIST_NAMES : LIST_FIELD;
 }
