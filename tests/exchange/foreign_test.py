@@ -293,6 +293,10 @@ class Made(WithExtension):
         data = self.sample("classic")[1]
         self.assertEqual(self.value("SELECT bloom_export((SELECT bloom_pin(bloom_import(?1, "
                                     "'Guava'))), 'GUAVA')", data), data)
+        # As many hashes as bits, beyond 255, are not too many.
+        data = struct.pack(">QQQ", 300, 300, 300) + bytes(40)
+        self.assertEqual(self.value("SELECT bloom_count(bloom_import(?1, 'bits-and-blooms'))",
+                                    data), 0)
         # A round trip through Guava forgets n and p.
         self.assertEqual(self.value("SELECT bloom_import(bloom_export(bloom_new(10, 0.01, "
                                     "'classic'), 'guava'), 'guava')")[24:40], bytes(16))
