@@ -211,11 +211,11 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
         const enum list_class type = list_meaning_of(*field).type;
         if (type != LIST_IS_WORD || !list_has(*field, ':'))
             return type;
-    }
-    if (list_read_plain(list, *field))
+    } else if (list_read_plain(list, *field)) {
         return list->url.scheme    ? LIST_IS_URL
                : list->url.address ? LIST_IS_ENTRY
                                    : list_name_class(list, *field);
+    }
     if (list_is_number(*field))
         return LIST_IS_WORD;
     if (list_are_entries(list, *field))
