@@ -51,8 +51,7 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
                "json_each(text, '$') does. Instead of $ give the path of the entries, such as "
                "$.rules[0].domain_suffix. If each entry is an object, select FROM json_tree(text) "
                "WHERE key = 'url'; in STIX the key is 'pattern'. If each line is JSON by itself, "
-               "select FROM "
-               "bloom_lines(text) AS l, json_tree(l.text) WHERE key = 'url'";
+               "select FROM bloom_lines(text) AS l, json_tree(l.text) WHERE key = 'url'";
     return NULL;
 }
 

@@ -174,9 +174,10 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
         return LIST_OTHER;
     const unsigned first = bloom_lowest_one64(columns[best]);
     const bool is_certain = best == LIST_URL_COLUMN || best == LIST_HOST_COLUMN;
-    const bool is_page = has_path && best == LIST_HOST_COLUMN; /* the host would block too much */
-    read.field = is_certain && !is_page ? first : LIST_FIELDS;
-    read.named = is_page      ? 0
+    /* The host alone would block too much. */
+    const bool needs_path = has_path && best == LIST_HOST_COLUMN;
+    read.field = is_certain && !needs_path ? first : LIST_FIELDS;
+    read.named = needs_path   ? 0
                  : is_certain ? ~columns[LIST_NO_COLUMN]
                               : columns[LIST_VALUE_COLUMN] | (uint64_t)1 << first;
     const bool is_remark = list_is_remark(*line);

@@ -40,7 +40,7 @@ bool list_refang(struct bloom_list *list, struct list_piece piece, const char *e
     bool defanged = mangled > 0;
     unsigned slashes = 0;
     uint8_t *to = list->text;
-    list->judged = (struct list_piece){NULL, NULL};
+    list->judged = (struct list_piece){NULL, NULL}; /* that field's text is overwritten */
     if (defanged) {
         memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
         to += 3;
