@@ -93,7 +93,7 @@ enum list_form list_unbound(struct bloom_list *list, struct list_piece *line) {
     const bool is_zone = list_begins(*line, "local-zone:");
     if (!is_zone && !list_begins(*line, "local-data:"))
         return LIST_OTHER;
-    struct list_piece rest = *line, word;
+    struct list_piece rest = *line;
     list_split(&rest, ':');
     rest = list_trim(rest);
     const uint8_t quote = list_begins(rest, "'") ? '\'' : '"';
@@ -107,10 +107,7 @@ enum list_form list_unbound(struct bloom_list *list, struct list_piece *line) {
                    : LIST_UNBOUND;
     }
     rest = list_trim((struct list_piece){rest.at, list_find(rest, quote)});
-    do
-        word = list_word(&rest);
-    while (rest.at < rest.end);
-    return list_is_sink(word) ? LIST_UNBOUND : LIST_MODIFIER;
+    return list_is_sink(list_last(list_last(rest, ' '), '\t')) ? LIST_UNBOUND : LIST_MODIFIER;
 }
 
 /* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. A host for which the
