@@ -63,6 +63,10 @@ bool bloom_span_is_making(const struct bloom_span *span) {
     return each != NULL;
 }
 
+static void forget_names(struct bloom_span *span) {
+    span->named_at[BLOOM_BY_CREATE] = span->named_at[BLOOM_BY_RENAME] = -1;
+}
+
 void *bloom_span_open(size_t size, struct bloom_connection *connection, const char *schema,
                       const char *name) {
     struct bloom_span *span = sqlite3_malloc64(size);
@@ -72,7 +76,7 @@ void *bloom_span_open(size_t size, struct bloom_connection *connection, const ch
     span->rows.total = &connection->table_bytes;
     span->rows.limit = bloom_limits.cache_bytes;
     span->references = 1;
-    span->named_at = -1;
+    forget_names(span);
     if (!bloom_database_open(&span->database, connection, schema, name)) {
         bloom_database_close(&span->database);
         sqlite3_free(span);
@@ -114,23 +118,25 @@ static void make_stale(const struct bloom_span *span) {
 
 int bloom_span_rename(struct bloom_span *span, const char *name) {
     span->new_name = sqlite3_mprintf("%s", name);
-    span->named_at = INT_MAX;
+    span->named_at[BLOOM_BY_RENAME] = INT_MAX;
     make_stale(span);
     return span->new_name == NULL ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 /* What was named before a savepoint of that depth began, or within it before it was released, is
  * not undone by a rollback to one of that depth. */
-static void keep_name(struct bloom_span *span, int depth) {
-    if (depth < span->named_at)
-        span->named_at = depth;
+static void keep_names(struct bloom_span *span, int depth) {
+    for (int i = 0; i < BLOOM_NAMINGS; i++)
+        if (depth < span->named_at[i])
+            span->named_at[i] = depth;
 }
 
-/* What the object has named before that savepoint, if it has, is left. */
-static void undo_name(struct bloom_span *span, int depth) {
-    if (depth < span->named_at)
-        make_stale(span);
-    keep_name(span, depth);
+static void undo_names(struct bloom_span *span, int depth) {
+    for (int i = 0; i < BLOOM_NAMINGS; i++)
+        if (depth < span->named_at[i]) {
+            make_stale(span);
+            span->named_at[i] = -1;
+        }
 }
 
 /* Memory */
@@ -374,7 +380,7 @@ void bloom_span_create(struct bloom_span *span) {
     begin_span(span, BLOOM_MAKING);
     make_stale(span);
     span->is_stale = false;
-    span->named_at = INT_MAX;
+    span->named_at[BLOOM_BY_CREATE] = INT_MAX;
     bloom_span_check(span, BLOOM_X_CREATE, 0);
 }
 
@@ -395,7 +401,7 @@ int bloom_span_savepoint(sqlite3_vtab *base, int depth) {
     const bool waits = bloom_database_is_writing(&span->database);
     const bool is_outermost = span->writing.depth < 0;
     const int code = waits ? SQLITE_OK : bloom_span_write(span);
-    keep_name(span, depth);
+    keep_names(span, depth);
     span->writing.is_alone = span->writing.has_changed = false;
     if (!waits && code == SQLITE_OK) {
         if (span->writing.transaction == BLOOM_MAKING)
@@ -430,13 +436,13 @@ int bloom_span_release(sqlite3_vtab *base, int depth) {
     span->writing.foreign_changes = changes;
     if (span->writing.depth >= depth)
         span->writing.depth = depth - 1;
-    keep_name(span, depth);
+    keep_names(span, depth);
     bloom_span_check(span, BLOOM_X_RELEASE, depth);
     return SQLITE_OK;
 }
 
 void bloom_span_rollback_to(struct bloom_span *span, int depth) {
-    undo_name(span, depth);
+    undo_names(span, depth);
     span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
         drop_all_else(span);
@@ -462,7 +468,7 @@ int bloom_span_sync(sqlite3_vtab *base) {
 
 int bloom_span_commit(sqlite3_vtab *base) {
     struct bloom_span *span = (struct bloom_span *)base;
-    span->named_at = -1;
+    forget_names(span);
     span->database.owner->has_orphans = false;
     leave_transaction(span);
     bloom_span_check(span, BLOOM_X_COMMIT, 0);
@@ -478,7 +484,7 @@ void bloom_span_rollback(struct bloom_span *span) {
         sqlite3_free(bloom_database_message(&span->database));
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
     }
-    undo_name(span, -1);
+    undo_names(span, -1);
     leave_transaction(span);
     bloom_span_check(span, BLOOM_X_ROLLBACK, 0);
 }

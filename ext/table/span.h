@@ -101,6 +101,9 @@ enum bloom_transaction {
     BLOOM_BEGUN    /* one of which SQLite reports every rollback */
 };
 
+/* By what a transaction has given the table its name. */
+enum bloom_naming { BLOOM_BY_CREATE, BLOOM_BY_RENAME, BLOOM_NAMINGS };
+
 /* Of the write transaction. Outside, only was_dense counts, and foreign_changes for a guest. */
 struct bloom_writing {
     enum bloom_transaction transaction;
@@ -117,20 +120,20 @@ struct bloom_writing {
 struct bloom_span {
     struct bloom_database database; /* first */
     struct bloom_row_memory rows;
-    struct bloom_span *next; /* of the connection */
-    unsigned references;     /* by the object, and while drafts are written */
-    bool has_twins;          /* other objects have the same schema and name */
-    bool is_memory_file;     /* memdb, when it was last asked */
-    bool is_usable;          /* memory is, in the operation under way */
-    bool knows_row_0;        /* in this span */
-    bool has_asked;          /* SQLite for its cache_size, in this span */
-    bool is_guest;           /* in a write transaction that has not begun for this object */
-    bool is_stale;           /* its name may be of another table now, for good */
-    int named_at;      /* a rollback to a savepoint of less depth undoes that; -1: none does */
-    char *new_name;    /* by RENAME; NULL: none */
-    unsigned version;  /* of the database, in a span outside */
-    uint64_t counted;  /* bytes in the sum of the process */
-    unsigned revision; /* rises when row 0 is of another table; 0: not read */
+    struct bloom_span *next;     /* of the connection */
+    unsigned references;         /* by the object, and while drafts are written */
+    bool has_twins;              /* other objects have the same schema and name */
+    bool is_memory_file;         /* memdb, when it was last asked */
+    bool is_usable;              /* memory is, in the operation under way */
+    bool knows_row_0;            /* in this span */
+    bool has_asked;              /* SQLite for its cache_size, in this span */
+    bool is_guest;               /* in a write transaction that has not begun for this object */
+    bool is_stale;               /* its name may be of another table now, for good */
+    int named_at[BLOOM_NAMINGS]; /* a rollback to a savepoint of less depth undoes that; -1: none */
+    char *new_name;              /* by RENAME; NULL: none */
+    unsigned version;            /* of the database, in a span outside */
+    uint64_t counted;            /* bytes in the sum of the process */
+    unsigned revision;           /* rises when row 0 is of another table; 0: not read */
     struct bloom_writing writing;
 };
 

@@ -282,6 +282,19 @@ static void another_row_0_ends_a_query(void) {
     }
 }
 
+/* A query ends with SQLITE_ABORT_ROLLBACK, and not with damage, if its table is gone, of which
+ * SQLite does not tell an object whose first rows were written by hand. */
+static void an_undone_table_ends_a_query(void) {
+    CLOSED_AT_END *database = open_database(":memory:");
+    run(database, "CREATE VIRTUAL TABLE u " TABLE_OF_20 "; INSERT INTO u(key) VALUES (1), (2), (3);"
+                  "SAVEPOINT s; CREATE VIRTUAL TABLE t " TABLE_OF_20
+                  "; INSERT INTO t_data SELECT * FROM u_data WHERE id > 0");
+    sqlite3_stmt *query = begin(database, FOUND);
+    run(database, "ROLLBACK TO s");
+    require_rest(query, SQLITE_ABORT, 0);
+    run(database, "RELEASE s");
+}
+
 /* A table that was dropped is back with keys that a rollback takes away, which no object hears of:
  * the one that has changed it is gone. */
 static void dropped_keys_are_not_remembered(void) {
@@ -447,6 +460,7 @@ RUN_GROUP(
     TEST("After a close that is refused a name is rolled back for queries under way, too",
          busy_close_loses_no_names),
     TEST("A query whose table is another one now, or is gone, ends", another_row_0_ends_a_query),
+    TEST("A query of a table that was undone ends", an_undone_table_ends_a_query),
     TEST("Keys of a table that was dropped and is back are not remembered",
          dropped_keys_are_not_remembered),
     TEST("A SAVEPOINT that cannot write what waits says so in the log", savepoint_logs_what_waits),
