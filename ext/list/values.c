@@ -65,9 +65,10 @@ bool list_refang(struct bloom_list *list, struct list_piece piece, const char *e
 }
 
 bool list_is_defanged(struct bloom_list *list, struct list_piece piece) {
-    piece.end = list_find_any(piece, " \t,");
-    return list_mangled_scheme(piece) > 0 ||
-           (list_find_any(piece, "[({]") < piece.end && list_refang(list, piece, NULL));
+    const bool has_bracket = list_find_any(piece, "[({]") < piece.end;
+    const struct list_piece word = {piece.at,
+                                    has_bracket ? list_find_any(piece, " \t,") : piece.end};
+    return list_mangled_scheme(piece) > 0 || (has_bracket && list_refang(list, word, NULL));
 }
 
 static int list_compare(const void *key, const void *word) {
