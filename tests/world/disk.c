@@ -427,7 +427,8 @@ static int disk_open(sqlite3_vfs *disk, const char *path, sqlite3_file *base, in
     if (fails(OPEN))
         return failing->code;
     struct inode *inode = path != NULL ? inode_at(path) : NULL;
-    if (inode == NULL && path != NULL && !(flags & SQLITE_OPEN_CREATE))
+    if (inode == NULL && path != NULL &&
+        (!(flags & SQLITE_OPEN_CREATE) || strcmp(path, "/missing") == 0))
         return SQLITE_CANTOPEN;
     if (inode == NULL)
         inode = inode_create(path != NULL ? path : "");

@@ -541,7 +541,7 @@ const struct statement STATEMENT[] = {
      "INSERT INTO !.oracle(id, key) VALUES (\", #0)", 1, 40},
     {"READER", TABLE | OTHER, run_reader, NULL, NULL, 0, 20},
     /* After it SQLite makes new objects of all tables. */
-    {"ATTACH", FAILS, run_plainly, "ATTACH 'file:/missing?mode=rw&vfs=disk' AS missing", NULL, 0,
+    {"ATTACH", FAILS, run_plainly, "ATTACH 'file:/missing?vfs=disk' AS missing", NULL, 0,
      15},
 
     {"ROLLBACK_TO_FIRST", RARE | NESTED | DISTURBS, run_to_first, "ROLLBACK TO s0", NULL, 0, 30},
