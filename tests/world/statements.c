@@ -22,8 +22,8 @@ static bool judge_fault(const struct statement *statement, const struct fault *f
         !is_one_transaction && (code == SQLITE_OK || (may_stay && !is_as_oracle(database)));
     if (is_made && execute(database, statement->oracle) != SQLITE_OK)
         violate("%s: the oracle fails", statement->name);
-    if (is_made && (statement->needs & DEFINES) != 0)
-        look(); /* its table has another name */
+    if ((is_made || is_one_transaction) && (statement->needs & DEFINES) != 0)
+        look(); /* the table may have another name */
     if ((is_made || is_one_transaction) && code != SQLITE_OK && run.violation == NULL &&
         !is_as_oracle(database))
         violate("%s: a part of what it does stays, after result %d", statement->name, code);
