@@ -131,12 +131,14 @@ static void keep_names(struct bloom_span *span, int depth) {
             span->named_at[i] = depth;
 }
 
-static void undo_names(struct bloom_span *span, int depth) {
-    for (int i = 0; i < BLOOM_NAMINGS; i++)
-        if (depth < span->named_at[i]) {
-            make_stale(span);
-            span->named_at[i] = -1;
-        }
+/* Of all objects, because SQLite does not tell one that has made its table within the savepoint. */
+static void undo_names(struct bloom_connection *owner, int depth) {
+    for (struct bloom_span *each = owner->tables; each != NULL; each = each->next)
+        for (int i = 0; i < BLOOM_NAMINGS; i++)
+            if (depth < each->named_at[i]) {
+                make_stale(each);
+                each->named_at[i] = -1;
+            }
 }
 
 /* Memory */
@@ -442,7 +444,7 @@ int bloom_span_release(sqlite3_vtab *base, int depth) {
 }
 
 void bloom_span_rollback_to(struct bloom_span *span, int depth) {
-    undo_names(span, depth);
+    undo_names(span->database.owner, depth);
     span->writing.is_alone = span->writing.has_changed = false;
     if (depth > span->writing.depth) { /* it failed to begin, and drafts are from before it */
         drop_all_else(span);
@@ -484,7 +486,7 @@ void bloom_span_rollback(struct bloom_span *span) {
         sqlite3_free(bloom_database_message(&span->database));
         sqlite3_exec(span->database.connection, "ROLLBACK", NULL, NULL, NULL);
     }
-    undo_names(span, -1);
+    undo_names(span->database.owner, -1);
     leave_transaction(span);
     bloom_span_check(span, BLOOM_X_ROLLBACK, 0);
 }

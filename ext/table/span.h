@@ -85,6 +85,11 @@
  * the transaction ends, so the names that it has given count as undone. A query that begins after
  * that close may go on when a rollback undoes them, and then reads another table.
  *
+ * One thing is known too late. Nobody hears that ROLLBACK TO undoes a CREATE that no statement has
+ * used. If a failed ATTACH then lets SQLite make new objects without the schema having changed, a
+ * later rollback makes those stale for good: their statements end with SQLITE_ABORT_ROLLBACK until
+ * the schema changes or the database is opened again.
+ *
  * SQLite may have several objects of one table, for example when a cursor is open across a
  * rollback. They are twins. Before one of them is used, the others write their drafts and end their
  * spans.

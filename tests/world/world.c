@@ -464,8 +464,10 @@ bool is_held(int key) {
 
 unsigned state(void) {
     const bool inside = !sqlite3_get_autocommit(run.mine.database);
-    if (!inside)
+    if (!inside) {
         run.mine.savepoints = 0;
+        run.mine.has_made = run.mine.is_unmade = false;
+    }
     const int savepoints = run.mine.savepoints;
     unsigned holds = kind->holds;
     if ((holds & OTHER) != 0 && !has_other())
@@ -653,6 +655,7 @@ void cursor_drop(struct connection *connection) {
 /* What may end them has happened, or what they do not hear of. */
 void cursors_disturb(void) {
     run.mine.cursor.disturbed = true;
+    run.mine.is_unmade |= run.mine.has_made;
     if ((kind->holds & IN_SHARED) != 0)
         run.other.cursor.disturbed = true;
     if (run.mine.is_unheard)

@@ -123,6 +123,8 @@ struct connection {
     sqlite3_stmt *inserts[2]; /* kept prepared, of t and u */
     int savepoints;
     bool is_unheard; /* something in its transaction */
+    bool has_made;   /* it a table, */
+    bool is_unmade;  /* which a rollback to a savepoint may have undone */
     struct cursor cursor;
 };
 
