@@ -287,12 +287,13 @@ static void another_row_0_ends_a_query(void) {
 static void an_undone_table_ends_a_query(void) {
     CLOSED_AT_END *database = open_database(":memory:");
     run(database, "CREATE VIRTUAL TABLE u " TABLE_OF_20 "; INSERT INTO u(key) VALUES (1), (2), (3);"
-                  "SAVEPOINT s; CREATE VIRTUAL TABLE t " TABLE_OF_20
-                  "; INSERT INTO t_data SELECT * FROM u_data WHERE id > 0");
+                  "BEGIN; SAVEPOINT s; CREATE VIRTUAL TABLE t " TABLE_OF_20
+                  "; INSERT INTO t_data VALUES ((SELECT max(id) FROM u_data), "
+                  "(SELECT data FROM u_data ORDER BY id DESC))");
     sqlite3_stmt *query = begin(database, FOUND);
     run(database, "ROLLBACK TO s");
     require_rest(query, SQLITE_ABORT, 0);
-    run(database, "RELEASE s");
+    run(database, "COMMIT");
 }
 
 /* A table that was dropped is back with keys that a rollback takes away, which no object hears of:

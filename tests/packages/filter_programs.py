@@ -770,6 +770,10 @@ class AddAll(Program):
                                               progress=reports.append), 120_000)
         self.assertEqual((reports, database.in_transaction), ([100_000, 120_000], False))
         self.assertEqual(sqlite_bloom.add_all(database, "seen", []), 0)
+        long = [str(i) * (1 << 19) for i in range(10, 27)]  # more than are joined
+        self.assertEqual(sqlite_bloom.add_all(database, "seen", long), len(long))
+        self.assertTrue(all(database.execute("SELECT 1 FROM seen(?)", [key]).fetchone()
+                            for key in long))
         before = one("SELECT info FROM seen")
         for message, keys, progress in (
                 ("KeyError: 'mine'", breaks(*range(200_000, 250_000)), None),

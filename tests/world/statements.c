@@ -16,13 +16,15 @@ static bool judge_fault(const struct statement *statement, const struct fault *f
         cursor_drop(&run.mine);
     if (code != SQLITE_OK)
         cursors_disturb();
-    if (lost)
+    const bool defines = (statement->needs & DEFINES) != 0;
+    /* The snapshot is over, too, so that names are seen which the other connection has given. */
+    if (lost || (fault->is_disk && run.has_swapped && !defines))
         look();
     const bool is_made =
         !is_one_transaction && (code == SQLITE_OK || (may_stay && !is_as_oracle(database)));
     if (is_made && execute(database, statement->oracle) != SQLITE_OK)
         violate("%s: the oracle fails", statement->name);
-    if ((is_made || is_one_transaction) && (statement->needs & DEFINES) != 0)
+    if ((is_made || is_one_transaction) && defines)
         look(); /* the table may have another name */
     if ((is_made || is_one_transaction) && code != SQLITE_OK && run.violation == NULL &&
         !is_as_oracle(database))

@@ -13,6 +13,7 @@ from . import _columns
 
 _PROGRESS = 100_000
 _PIECE = 2000  # keys
+_LENGTH = 1 << 24  # of texts that are joined; longer ones go one by one
 # What SQLite says when there is no filter table, and what to do.
 _NO_FILTER_TABLE = {
     "no such table": "Create it with CREATE VIRTUAL TABLE. Pass its name without a database",
@@ -25,7 +26,7 @@ def _joined(keys):
     """The keys as lines. They begin with a line end, because bloom_lines leaves out a byte order
     mark at the start of a text. Raises ValueError if a key is not a line.
     """
-    text = "\n".join(["", *keys])
+    text = "\n".join(["", *keys]) if sum(map(len, keys)) < _LENGTH else ""
     if not all(keys) or text.count("\n") != len(keys) or "\r" in text:
         raise ValueError
     return text.encode()
