@@ -359,6 +359,33 @@ class Amid(TableTest):
         self.assertEqual(count_found(connection, 1, 3000), 3000)
         self.assertLess(count_found(connection, 3001, 9000), 10)
 
+    def test_a_row_that_undoes_its_table_is_not_added_to_the_one_before(self):
+        connection = self.make(capacity=100)
+        insert(connection, 1, 2, 3)
+        rows(connection, "BEGIN; SAVEPOINT a; DROP TABLE s; "
+             "CREATE VIRTUAL TABLE s USING bloom(capacity=100)")
+        either(connection, "create_scalar_function", "createscalarfunction")(
+            "undo", lambda: rows(connection, "ROLLBACK TO a") or 7, 0)
+        with self.assertRaises(apsw.AbortError):
+            rows(connection, "INSERT INTO s(key) VALUES (undo())")
+        rows(connection, "COMMIT")
+        self.check(connection, 1, 2, 3)
+
+    def test_a_merge_that_may_not_add_rows_changes_none(self):
+        connection = self.make(page_size=512, capacity=1000, growth="off")
+        insert(connection, 1)
+        made, = rows(connection, NUMBERS.format(1, 300) + "SELECT bloom_agg(x, (SELECT "
+                     "bloom_pin(filter) FROM s)) FROM n")
+        rows(connection, "BEGIN")
+        either(connection, "set_authorizer", "setauthorizer")(
+            lambda action, name, *others: apsw.SQLITE_DENY if (action, name) == (
+                apsw.SQLITE_INSERT, "s_data") else apsw.SQLITE_OK)
+        with self.assertRaises(apsw.AuthError):
+            rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", made)
+        either(connection, "set_authorizer", "setauthorizer")(None)
+        rows(connection, "COMMIT")
+        self.assertEqual(count_found(connection, 1, 300), 1)
+
     def test_rows_are_written_while_a_query_reads(self):
         """In a transaction that has written another table, each key asked four times."""
         connection = self.make(capacity=100)
