@@ -265,6 +265,19 @@ static void busy_close_loses_no_names(void) {
 #endif
 }
 
+/* A query of a table that was undone after such a close, which nobody reports, does not read the
+ * table that gets its name. */
+static void a_name_ends_queries_of_those_who_had_it(void) {
+    CLOSED_AT_END *database = open_database(":memory:");
+    run(database,
+        "BEGIN; CREATE VIRTUAL TABLE t " TABLE_OF_20 "; INSERT INTO t(key) VALUES (1), (7)");
+    close_busily(database);
+    sqlite3_stmt *query = begin(database, FOUND);
+    run(database, "ROLLBACK; CREATE VIRTUAL TABLE t " TABLE_OF_20
+                  "; INSERT INTO t(key) VALUES (1), (2), (3)");
+    require_rest(query, SQLITE_ABORT, 0);
+}
+
 /* A query ends with SQLITE_ABORT_ROLLBACK if row 0 of its table is exchanged or deleted. */
 static void another_row_0_ends_a_query(void) {
     static const char *const CHANGES[] = {
@@ -461,6 +474,7 @@ RUN_GROUP(
     TEST("After a close that is refused a name is rolled back for queries under way, too",
          busy_close_loses_no_names),
     TEST("A query whose table is another one now, or is gone, ends", another_row_0_ends_a_query),
+    TEST("A name ends the queries of tables that had it", a_name_ends_queries_of_those_who_had_it),
     TEST("A query of a table that was undone ends", an_undone_table_ends_a_query),
     TEST("Keys of a table that was dropped and is back are not remembered",
          dropped_keys_are_not_remembered),
