@@ -67,8 +67,8 @@ enum list_form {
 };
 #undef LIST_FORM
 
-/* The heading of a table: what separates fields, and how many there are. If there are none, the
- * list has no heading. */
+/* The heading of a table: the sign between fields, and the number of fields, which is 0 if the list
+ * has no heading. */
 struct list_heading {
     uint8_t separator;
     unsigned fields;
@@ -243,7 +243,7 @@ enum list_class {
     LIST_IS_HOST_TYPE,
     LIST_IS_OTHER_TYPE, /* a word for a type such as sha256 */
     LIST_IS_RANGE,
-    LIST_IS_DOUBTFUL, /* a name that looks like that of a file or package */
+    LIST_IS_DOUBTFUL, /* it looks like the name of a file or package */
     LIST_IS_ENTRY,
     LIST_IS_NAMES, /* several words, each of which is an entry */
     LIST_IS_URL,   /* with a scheme */

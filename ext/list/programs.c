@@ -18,9 +18,9 @@ static bool list_is_of_hosts(struct list_piece address) {
            (groups[0] < 0x2000 || groups[0] >= 0x4000);
 }
 
-/* A line of a hosts file: an address that blocks or that is of the own net, and names, which are
- * left. Any other address is the entry, and what follows explains it. It may also be
- * the first one of a range. */
+/* A line of a hosts file: an address that blocks or belongs to a private network, and names, which
+ * are left. Any other address is the entry, and what follows explains it, or it is the first one of
+ * a range. */
 enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
     (void)list;
     if (url_digit(*line->at) > 15 && *line->at != ':')

@@ -121,7 +121,7 @@ packages: $(LIBRARY)
 hosts: $(LIBRARY)
 	+@$(WAITING_RUN) $(HOST_SUITE)
 
-# In one run, and those that take longest and by one processor first, so that none waits at the end.
+# In one run. What takes longest begins first, so that no processor is idle at the end.
 # Debian 12's own Go is too old to build actionlint (go install
 # github.com/rhysd/actionlint/cmd/actionlint@latest).
 ci: $(LIBRARY)

@@ -213,7 +213,7 @@ static void begin_keys(sqlite3 *database, bool waits) {
 }
 
 /* What a committed transaction has made is not undone by a later rollback. Statements that were
- * prepared before the close end, because nothing tells them how the transaction does. */
+ * prepared before the close end, because nothing tells them how the transaction ends. */
 static void busy_close_leaves_names(void) {
     CLOSED_AT_END *database = open_database(":memory:");
     sqlite3_stmt *insert;

@@ -67,7 +67,7 @@ static inline uint64_t attack_unmix(uint64_t word) {
     return word ^ word >> 30 ^ word >> 60;
 }
 
-/* Writes the first words of 2 * seeds + 1 keys, with which that many seeds fail. The two keys for
+/* Writes the first words of 2 * seeds + 1 keys, with which `seeds` seeds fail. The two keys for
  * a seed differ in bit 12 of their hashes, which is in no place as long as segments have at most
  * 2^12 places. */
 static inline void attack_words(uint64_t *words, size_t seeds) {
