@@ -2,15 +2,12 @@
 #include "list/list.h"
 
 struct list_piece list_trim_wide(struct list_piece piece) {
-    static const char BLANKS[][4] = {" ",
-                                     "\t",
-                                     "\xc2\xa0",
-                                     "\xe2\x80\x8b",
-                                     "\xe2\x80\x8e",
-                                     "\xe2\x80\xa8",
-                                     "\xe2\x80\xaf",
-                                     "\xe3\x80\x80",
-                                     LIST_MARK};
+    static const char BLANKS[][4] = {
+        /* clang-format off */
+        " ", "\t", "\xc2\xa0", "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\xa8", "\xe2\x80\xaf",
+        "\xe3\x80\x80", LIST_MARK
+        /* clang-format on */
+    };
     for (size_t i = 0; i < sizeof BLANKS / sizeof *BLANKS && !list_is_trimmed(piece);) {
         const bool begins = list_begins(piece, BLANKS[i]),
                    ends = !begins && list_ends(piece, BLANKS[i]);
@@ -47,16 +44,18 @@ enum list_form list_network(struct list_piece *piece, bool may_be_page) {
                                                                            : LIST_RANGE;
 }
 
-/* Removes the wildcards at both ends: *.h, .h, +.h, h/\*, *://h, http://\*.h. Returns true if there
- * were any. */
+/* Removes the wildcards at both ends: *.h, .h, +.h, h/\*, *://h, http://\*.h, and a label in
+ * brackets that stands for any, as in [redacted].h. Returns true if there were any. */
 static bool list_wildcard(struct list_piece *line) {
-    const struct list_piece whole = *line;
+    const struct list_piece whole = *line, label = {list_find(whole, ']'), whole.end};
     if (list_has_scheme(*line)) {
         const struct list_piece host = {list_find(*line, ':'), line->end};
         if (list_begins(*line, "*://") || list_begins(host, "://*."))
             line->at = host.at + strlen("://");
     }
     line->at += list_begins(*line, "*.") || list_begins(*line, "+.") ? 2 : list_begins(*line, ".");
+    if (list_begins(*line, "[") && list_begins(label, "]."))
+        line->at = label.at + 2;
     line->end -= list_ends(*line, "/*");
     return line->at > whole.at || line->end < whole.end;
 }
