@@ -18,6 +18,20 @@ struct list_piece list_trim_wide(struct list_piece piece) {
     return piece;
 }
 
+struct list_piece list_without_marks(struct list_piece word) {
+    while (list_length(word) > 2 && *word.at == word.end[-1] &&
+           memchr("\"'`+", *word.at, 4) != NULL) {
+        const struct list_piece inner = {word.at + 1, word.end - 1},
+                                last = list_last(inner, *word.at);
+        if (last.at > inner.at && last.at < inner.end)
+            break;
+        word = list_trim(inner);
+    }
+    word.at +=
+        list_begins(word, "\\") && list_has_scheme((struct list_piece){word.at + 1, word.end});
+    return word;
+}
+
 enum list_form list_network(struct list_piece *piece, bool may_be_page) {
     const uint8_t *slash = list_find(*piece, '/'), *dash = list_find(*piece, '-');
     struct list_piece address = {piece->at, slash}, bits = {slash + 1, piece->end};
@@ -47,15 +61,17 @@ enum list_form list_network(struct list_piece *piece, bool may_be_page) {
 /* Removes the wildcards at both ends: *.h, .h, +.h, h/\*, *://h, http://\*.h, and a label in
  * brackets that stands for any, as in [redacted].h. Returns true if there were any. */
 static bool list_wildcard(struct list_piece *line) {
-    const struct list_piece whole = *line, label = {list_find(whole, ']'), whole.end};
+    const struct list_piece whole = *line;
     if (list_has_scheme(*line)) {
         const struct list_piece host = {list_find(*line, ':'), line->end};
         if (list_begins(*line, "*://") || list_begins(host, "://*."))
             line->at = host.at + strlen("://");
     }
     line->at += list_begins(*line, "*.") || list_begins(*line, "+.") ? 2 : list_begins(*line, ".");
-    if (list_begins(*line, "[") && list_begins(label, "]."))
-        line->at = label.at + 2;
+    if (list_begins(*line, "[")) {
+        const struct list_piece label = {list_find(*line, ']'), line->end};
+        line->at = list_begins(label, "].") ? label.at + 2 : line->at;
+    }
     line->end -= list_ends(*line, "/*");
     return line->at > whole.at || line->end < whole.end;
 }

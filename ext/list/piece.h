@@ -269,21 +269,16 @@ static inline bool list_is_hash(struct list_piece piece) {
     return piece.at == piece.end && (length == 32 || length == 40 || length == 64 || length == 128);
 }
 
-/* Returns a word without blanks and quotation marks around it, or the marks of AsciiDoc, of which a
- * backslash is before a URL. In `a` | `b` they are not around all of it. */
-static inline struct list_piece list_unquoted(struct list_piece word) {
+/* Returns a word without the marks around it, and without a backslash that keeps AsciiDoc from
+ * making a link. In `a` | `b` the marks are not around all of it, and stay. */
+struct list_piece list_without_marks(struct list_piece word);
+
+/* Returns a word without blanks, quotation marks and marks of documents around it. */
+BLOOM_INLINE struct list_piece list_unquoted(struct list_piece word) {
     word = list_trim(word);
-    while (list_length(word) > 2 && *word.at == word.end[-1] &&
-           memchr("\"'`+", *word.at, 4) != NULL) {
-        const struct list_piece inner = {word.at + 1, word.end - 1};
-        const uint8_t *last = list_last(inner, *word.at).at;
-        if (*word.at != '"' && last > inner.at && last < inner.end)
-            break;
-        word = list_trim(inner);
-    }
-    word.at +=
-        list_begins(word, "\\") && list_has_scheme((struct list_piece){word.at + 1, word.end});
-    return word;
+    while (list_length(word) > 2 && *word.at == '"' && word.end[-1] == '"')
+        word = list_trim((struct list_piece){word.at + 1, word.end - 1});
+    return list_length(word) > 2 && *word.at == word.end[-1] ? list_without_marks(word) : word;
 }
 
 #endif
