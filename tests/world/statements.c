@@ -489,9 +489,8 @@ static bool run_backup(const struct statement *statement) {
 #define SOURCE(keys) "INSERT INTO !.source SELECT column1 FROM (VALUES " keys ")"
 /* A table of another database. */
 #define ELSEWHERE                                                                                  \
-    "CREATE TABLE IF NOT EXISTS `.elsewhere(key NOT NULL); INSERT INTO `.elsewhere SELECT "        \
-    "column1 "                                                                                     \
-    "FROM (VALUES " MANY ")"
+    "CREATE TABLE IF NOT EXISTS `.elsewhere(key NOT NULL); "                                       \
+    "INSERT INTO `.elsewhere SELECT column1 FROM (VALUES " MANY ")"
 #define AT(key, sql) " WHERE effect(CASE column1 WHEN " key " THEN '" sql "' END)"
 /* A statement inside for each row of the one around it, until perhaps the last fails. */
 #define EACH(insert) " WHERE effect('" insert "' || column1 || ')')"
@@ -613,9 +612,8 @@ const struct statement STATEMENT[] = {
      "CREATE VIRTUAL TABLE IF NOT EXISTS !.hog USING bloom(capacity=400, fpr=1e-9, growth=off); "
      "INSERT INTO !.hog(key) SELECT column1 FROM (VALUES &); SELECT count(*) FROM "
      "(VALUES &) JOIN !.hog AS f ON f.key = column1",
-     "INSERT OR IGNORE INTO !.made VALUES (0, 'hog', 0, NULL); INSERT INTO !.oracle(id, key) "
-     "SELECT "
-     "0, column1 FROM (VALUES &)",
+     "INSERT OR IGNORE INTO !.made VALUES (0, 'hog', 0, NULL); "
+     "INSERT INTO !.oracle(id, key) SELECT 0, column1 FROM (VALUES &)",
      0, 5},
     {"SCHEMA", RARE, run_plainly, "CREATE TABLE IF NOT EXISTS !.z(y); DROP TABLE !.z", NULL, 0, 10},
     {"QUERY_ONLY", RARE | OUTSIDE, run_toggle, "PRAGMA query_only", NULL, 0, 5},

@@ -382,9 +382,9 @@ static void make_image(int which, void (*run_names)(const char *names)) {
     /* NOT NULL: before 3.33 or so SQLite left rows of an INSERT that failed in a function. */
     if (execute(run.mine.database, kind->made) != SQLITE_OK ||
         execute(run.mine.database,
-                "CREATE TABLE made(id INTEGER PRIMARY KEY, name, options, period); CREATE TABLE "
-                "oracle(id "
-                "INTEGER, key NOT NULL, age DEFAULT 0); CREATE INDEX keys ON oracle(id, key); "
+                "CREATE TABLE made(id INTEGER PRIMARY KEY, name, options, period); "
+                "CREATE TABLE oracle(id INTEGER, key NOT NULL, age DEFAULT 0); "
+                "CREATE INDEX keys ON oracle(id, key); "
                 "CREATE TABLE source(key NOT NULL); CREATE TABLE numbers(key INTEGER PRIMARY KEY); "
                 "WITH RECURSIVE n(k) AS (SELECT -100 UNION ALL SELECT k + 1 FROM n WHERE k < 120) "
                 "INSERT INTO numbers SELECT k FROM n") != SQLITE_OK)
