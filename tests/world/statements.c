@@ -65,8 +65,9 @@ static bool run_in(sqlite3 *database, const struct statement *statement) {
                    : execute(database, statement->sql);
     const int changes = sqlite3_changes(database);
     run.has_merged |= strstr(statement->sql, "'merge'") != NULL;
-    if (code != SQLITE_OK && strncmp(statement->sql, "SAVEPOINT", 9) == 0)
-        execute(database, "ROLLBACK TO many; RELEASE many");
+    if (code != SQLITE_OK && strncmp(statement->sql, "SAVEPOINT", 9) == 0 &&
+        execute(database, "ROLLBACK TO many; RELEASE many") != SQLITE_OK)
+        execute(database, "ROLLBACK");
     bool has_oracle = !is_first;
     if (begins && is_first && (must_fail || code == SQLITE_OK)) {
         oracle = execute(database, statement->oracle);
