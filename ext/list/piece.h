@@ -56,6 +56,8 @@ static inline bool list_is_trimmed(struct list_piece piece) {
 struct list_piece list_trim_wide(struct list_piece piece);
 
 static inline struct list_piece list_trim(struct list_piece piece) {
+    while (piece.at < piece.end && *piece.at == ' ')
+        piece.at++;
     return list_is_trimmed(piece) ? piece : list_trim_wide(piece);
 }
 

@@ -23,8 +23,11 @@ static bool list_is_of_hosts(struct list_piece address) {
  * a range. */
 enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    if (url_digit(*line->at) > 15 && *line->at != ':')
-        return LIST_OTHER;
+    const uint8_t *at = line->at;
+    while (at < line->end && url_digit(*at) < 16)
+        at++;
+    if (at == line->end || (*at != '.' && *at != ':' && !list_is_blank(*at)))
+        return LIST_OTHER; /* early, because most lines do not begin so */
     struct list_piece rest = *line, address = list_word(&rest), next;
     const bool is_zero = list_is(address, "0");
     if (address.end == line->end || (!is_zero && !list_is_ip(address)))
