@@ -56,7 +56,7 @@ static inline bool list_is_trimmed(struct list_piece piece) {
 struct list_piece list_trim_wide(struct list_piece piece);
 
 static inline struct list_piece list_trim(struct list_piece piece) {
-    while (piece.at < piece.end && *piece.at == ' ')
+    while (piece.at < piece.end && *piece.at == ' ') /* which is before most words */
         piece.at++;
     return list_is_trimmed(piece) ? piece : list_trim_wide(piece);
 }
@@ -271,11 +271,12 @@ static inline bool list_is_hash(struct list_piece piece) {
     return piece.at == piece.end && (length == 32 || length == 40 || length == 64 || length == 128);
 }
 
-/* Returns a word without the marks around it, and without a backslash that keeps AsciiDoc from
- * making a link. In `a` | `b` the marks are not around all of it, and stay. */
+/* Returns a word without the marks around it, and then without a backslash before a URL, of which
+ * AsciiDoc makes no link. In `a` | `b` the marks are not around all of it, and stay. */
 struct list_piece list_without_marks(struct list_piece word);
 
-/* Returns a word without blanks, quotation marks and marks of documents around it. */
+/* Returns a word without blanks, quotation marks and marks of documents around it. Inline, because a
+ * call for each field of a CSV file takes a tenth of its time. */
 BLOOM_INLINE struct list_piece list_unquoted(struct list_piece word) {
     word = list_trim(word);
     while (list_length(word) > 2 && *word.at == '"' && word.end[-1] == '"')
