@@ -275,8 +275,8 @@ static inline bool list_is_hash(struct list_piece piece) {
  * AsciiDoc makes no link. In `a` | `b` the marks are not around all of it, and stay. */
 struct list_piece list_without_marks(struct list_piece word);
 
-/* Returns a word without blanks, quotation marks and marks of documents around it. Inline, because a
- * call for each field of a CSV file takes a tenth of its time. */
+/* Returns a word without blanks, quotation marks and marks of documents around it. It is inline,
+ * because a call for each field of a CSV file takes a tenth of the time. */
 BLOOM_INLINE struct list_piece list_unquoted(struct list_piece word) {
     word = list_trim(word);
     while (list_length(word) > 2 && *word.at == '"' && word.end[-1] == '"')
