@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "filter/blocklist.h"
+#include "filter/given_text.h"
 #include "filter/header.h"
 #include "filter/key.h"
 #include "filter/layouts/kernels/kernel.h"
@@ -750,7 +751,7 @@ int sqlite_bloom_filter_from_list(struct sqlite_bloom_filter **filter, const voi
     int status = read_parameters(&shape, p, BLOOM_BLOCKLIST_RATE, options, &report);
     if (status != SQLITE_BLOOM_OK)
         return status;
-    if (!bloom_blocklist_is_text(bytes, length, false, reason))
+    if (!bloom_given_text(bytes, length, true, false, reason))
         return report_fail(&report, SQLITE_BLOOM_REFUSED, "%s", reason);
     choose_seed(filter, seed);
     enum bloom_built built =

@@ -29,6 +29,7 @@
 #include "list/words.c"
 #include "filter/blocklist.c"
 #include "filter/builder.c"
+#include "filter/given_text.c"
 #include "filter/growth.c"
 #include "filter/header.c"
 #include "filter/key_rule.c"

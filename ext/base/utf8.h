@@ -2,10 +2,14 @@
 #ifndef BLOOM_BASE_UTF8_H
 #define BLOOM_BASE_UTF8_H
 
+#include "base/portable.h"
+
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define BLOOM_NOT_UTF8 UINT32_MAX
+
+#define BLOOM_BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 /* Returns the character that begins at text, of which `left` bytes (at least 1) are left, and sets
  * *taken to its length. If the bytes are malformed, returns BLOOM_NOT_UTF8, and *taken is the
@@ -31,6 +35,17 @@ static inline uint32_t bloom_utf8_read(const uint8_t *text, size_t left, size_t 
         character = character << 6 | (text[*taken] & 0x3fU);
     }
     return character >= 0xd800 && character < 0xe000 ? BLOOM_NOT_UTF8 : character;
+}
+
+/* Returns true if a text is valid. */
+static inline bool bloom_is_utf8(const uint8_t *text, size_t length) {
+    size_t taken, i = 0;
+    while (length - i >= 8 && (bloom_load64(text + i) & UINT64_C(0x8080808080808080)) == 0)
+        i += 8;
+    for (; i < length; i += taken)
+        if (bloom_utf8_read(text + i, length - i, &taken) == BLOOM_NOT_UTF8)
+            return false;
+    return true;
 }
 
 #endif

@@ -9,71 +9,6 @@
 
 #include <stdio.h>
 
-/* Returns true if a text looks like the name of a file, for example 'hosts.txt' instead of
- * readfile('hosts.txt'), '/etc/hosts', '~/list', 'lists/x' or 'C:\list'. It ends like the names of
- * lists (none of these ends is a top-level domain), or it is a path without signs that names of
- * files seldom have. It begins neither with a scheme nor with a host and a slash. It has blanks
- * only if it is a whole path with such an end. */
-static bool is_file_name(const uint8_t *text, size_t length) {
-    static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list", ".lst",
-                                       ".log", ".hosts", ".conf", ".yaml", ".yml",  ".gz"};
-    enum { NAME_MOST = 260 };
-    struct list_piece name = {text, text + length};
-    bool ends = false, common = length > 0 && text[length - 1] > ' ';
-    while (name.at < name.end && name.end[-1] <= ' ')
-        name.end--;
-    if (name.at == name.end || list_length(name) > NAME_MOST)
-        return false;
-    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS; i++)
-        ends |= list_length(name) > strlen(ENDS[i]) && list_ends(name, ENDS[i]);
-    const bool drive = list_length(name) > 3 && url_is_letter(*text) && text[1] == ':' &&
-                       (text[2] == '\\' || (text[2] == '/' && text[3] != '/'));
-    const bool path = drive || (*text == '/' && !list_begins(name, "//")) ||
-                      list_begins(name, "~/") || list_begins(name, "./") ||
-                      list_begins(name, "../");
-    for (const uint8_t *at = text; at < name.end; at++) {
-        if (*at < ' ' || (*at == ' ' && !(path && ends)))
-            return false;
-        common &=
-            url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 || strchr("._+~/-", *at) != NULL;
-    }
-    const uint8_t *slash = list_find(name, '/');
-    if (drive || slash == name.end)
-        return drive || ends;
-    if (name.end[-1] == '/' || slash[1] == '/' || !(ends || (common && !url_is_digit(*text))))
-        return false;
-    while (*name.at == '.') /* of ../lists/x */
-        name.at++;
-    return !list_has((struct list_piece){name.at, slash}, '.');
-}
-
-/* Returns true if a text is one URL without a line end. That is meant as the address of a text. */
-static bool is_address(const uint8_t *text, size_t length) {
-    static const char *const SCHEMES[] = {"http://", "https://", "ftp://", "file://"};
-    const struct list_piece piece = {text, text + length};
-    bool has_scheme = false;
-    for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; i++)
-        has_scheme |= list_begins(piece, SCHEMES[i]);
-    for (size_t i = 0; has_scheme && i < length; i++)
-        has_scheme = text[i] > ' ';
-    return has_scheme;
-}
-
-bool bloom_blocklist_is_text(const uint8_t *text, size_t length, bool may_be_address,
-                             bloom_problem problem) {
-    char quoted[BLOOM_QUOTE_SIZE];
-    if (!may_be_address && is_address(text, length))
-        return bloom_fail(problem,
-                          "%s is an address and not the text that is there. Download it first, and "
-                          "give the text. If it is the only line of a list, add a line feed to it",
-                          bloom_quote(quoted, text, length));
-    return !is_file_name(text, length) ||
-           bloom_fail(problem,
-                      "%s looks like the name of a file. Read the file, and give its text. In the "
-                      "sqlite3 shell readfile(%s) returns it",
-                      bloom_quote(quoted, text, length), quoted);
-}
-
 enum bloom_built bloom_blocklist_begin(struct bloom_blocklist *blocklist,
                                        const struct bloom_shape *shape, uint64_t limit,
                                        const uint64_t seed[2], const struct bloom_memory *memory,
@@ -122,11 +57,7 @@ enum bloom_built bloom_blocklist_add(struct bloom_blocklist *blocklist, const ui
     struct bloom_list_entry entry;
     enum bloom_list_step step;
     size_t asked = 0;
-    const char *wrong = bloom_list_begin(list, text, length);
-    if (wrong != NULL) {
-        bloom_fail(problem, "the text is %s", wrong);
-        return BLOOM_BUILD_REFUSED;
-    }
+    bloom_list_begin(list, text, length);
     while ((step = bloom_list_next(list, &entry)) != BLOOM_LIST_END) {
         if (step == BLOOM_LIST_PAUSE || list->at - asked > bloom_limits.list_stretch) {
             asked = list->at;

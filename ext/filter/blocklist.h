@@ -8,11 +8,6 @@
 /* The default of p: a visit asks for many keys. */
 #define BLOOM_BLOCKLIST_RATE 0.0001
 
-/* Returns true if the text of a list may be one. If it is only the name of a file or, unless it
- * may be, an address, the problem is a sentence about it. */
-bool bloom_blocklist_is_text(const uint8_t *text, size_t length, bool may_be_address,
-                             bloom_problem problem);
-
 struct bloom_blocklist {
     struct bloom_builder builder;
     struct bloom_list *list;
@@ -30,8 +25,9 @@ enum bloom_built bloom_blocklist_begin(struct bloom_blocklist *blocklist,
                                        const uint64_t seed[2], const struct bloom_memory *memory,
                                        bloom_problem problem);
 
-/* Adds the entries of a list. interrupted may be NULL; it ends the work by returning true, and then
- * the result does not matter. problem is a sentence after BLOOM_BUILD_REFUSED. */
+/* Adds the entries of a list that bloom_given_text takes. interrupted may be NULL; it ends the work
+ * by returning true, and then the result does not matter. problem is a sentence after
+ * BLOOM_BUILD_REFUSED. */
 enum bloom_built bloom_blocklist_add(struct bloom_blocklist *blocklist, const uint8_t *text,
                                      size_t length, bool (*interrupted)(void *argument),
                                      void *argument, bloom_problem problem);

@@ -5,7 +5,7 @@ struct list_piece list_trim_wide(struct list_piece piece) {
     static const char BLANKS[][4] = {
         /* clang-format off */
         " ", "\t", "\xc2\xa0", "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\xa8", "\xe2\x80\xaf",
-        "\xe3\x80\x80", LIST_MARK
+        "\xe3\x80\x80", BLOOM_BYTE_ORDER_MARK
         /* clang-format on */
     };
     for (size_t i = 0; i < sizeof BLANKS / sizeof *BLANKS && !list_is_trimmed(piece);) {
@@ -153,7 +153,7 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
     if (other >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
-        form = !list_is_text(piece)                       ? LIST_BYTES
+        form = !bloom_is_utf8(list->text, list->used)     ? LIST_BYTES
                : list_find_any(whole, ", ;|") < whole.end ? LIST_WHOLE /* warns, so it goes first */
                : is_defanged                              ? LIST_DEFANGED
                : wildcard                                 ? LIST_WILDCARD

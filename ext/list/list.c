@@ -15,47 +15,7 @@ const char *list_note(enum list_form form) {
     return LIST_NOTES[form];
 }
 
-/* Returns what bytes are that are not text in UTF-8, and what to do, as bloom_list_begin; NULL for
- * text. Nearly all binary files have a zero byte early on. */
-static const char *list_no_text(const uint8_t *bytes, size_t length) {
-    enum { EARLY = 512 };
-    const bool alternates = length >= 4 && (bytes[0] == 0) != (bytes[1] == 0) &&
-                            (bytes[0] == 0) == (bytes[2] == 0) &&
-                            (bytes[1] == 0) == (bytes[3] == 0); /* as in UTF-16 */
-    const char *coded = list_no_utf8((struct list_piece){bytes, bytes + length}, alternates);
-    if (coded != NULL)
-        return coded;
-    if (memchr(bytes, 0, length < EARLY ? length : EARLY) != NULL)
-        return "binary, with a zero byte near its beginning. Unpack it if it is compressed, and "
-               "give the text of a list";
-    struct list_piece text = {bytes, bytes + length};
-    while (list_begins(text, LIST_MARK))
-        text.at += strlen(LIST_MARK);
-    text = list_without_spaces(text);
-    const bool begins_with_remark = list_begins(text, "#") || list_begins(text, "!");
-    while (list_begins(text, "#") || list_begins(text, "!"))
-        text = list_without_spaces((struct list_piece){list_find(text, '\n'), text.end});
-    if (list_begins(text, "msfilterlist"))
-        return "a Tracking Protection List of Internet Explorer. Give a list of another form";
-    const uint8_t first = text.at < text.end ? *text.at++ : '\0';
-    text = list_without_spaces(text);
-    const uint8_t second = text.at < text.end ? *text.at : '\0';
-    if (first == '{' && second != '"' && (begins_with_remark || second == '+' || second == '-'))
-        return "an action file of Privoxy. Give a list of another form";
-    if (begins_with_remark && first != '{')
-        return NULL;
-    if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
-        return "HTML or XML. Give the text of a list, as its publisher offers it for download";
-    if (first == '{' || (first == '[' && strchr("\"{[", second) != NULL && second != '\0'))
-        return "JSON. Make each entry a line, as SELECT group_concat(value || char(10), '') FROM "
-               "json_each(text, '$') does. Instead of $ give the path of the entries, such as "
-               "$.rules[0].domain_suffix. If each entry is an object, select FROM json_tree(text) "
-               "WHERE key = 'url'; in STIX the key is 'pattern'. If each line is JSON by itself, "
-               "select FROM bloom_lines(text) AS l, json_tree(l.text) WHERE key = 'url'";
-    return NULL;
-}
-
-const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length) {
+void bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length) {
     list->bytes = bytes;
     list->length = length;
     list->at = 0;
@@ -63,7 +23,6 @@ const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size
     list->judged = (struct list_piece){NULL, NULL};
     list->line = 0;
     list->state = (struct list_state){.begun = false};
-    return length > 0 ? list_no_text(bytes, length) : NULL; /* bytes may be NULL then */
 }
 
 /* Goes past a line that stops there. */
@@ -257,7 +216,7 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
         .line = list->line,
         .written = piece.at,
         .written_bytes = list_length(piece),
-        .is_text = is_text || list_is_text(piece),
+        .is_text = is_text || bloom_is_utf8(piece.at, list_length(piece)),
         .key = has_key && form != LIST_ADBLOCK_CONDITION ? list->key : NULL,
         .request_key = has_key ? list->key : NULL,
         .key_bytes = has_key ? list->url.length : 0,

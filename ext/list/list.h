@@ -136,9 +136,8 @@ struct bloom_list_entry {
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key);
 
-/* Begins to read a text, which must outlast the list. Returns NULL on success. If the bytes are not
- * text in UTF-8, it returns what they are and what to do, to follow "the text is". */
-const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length);
+/* Begins to read a text, which must outlast the list. */
+void bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length);
 
 enum bloom_list_step {
     BLOOM_LIST_ENTRY,

@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-/* The byte order mark. */
-#define LIST_MARK "\xef\xbb\xbf"
-
 struct list_piece {
     const uint8_t *at, *end;
 };
@@ -88,27 +85,6 @@ static inline struct list_piece list_without_spaces(struct list_piece piece) {
     while (piece.at < piece.end && piece.end[-1] <= ' ')
         piece.end--;
     return piece;
-}
-
-/* Returns true if a piece is valid UTF-8. */
-static inline bool list_is_text(struct list_piece piece) {
-    size_t i = 0;
-    while (i + 8 <= list_length(piece) && (bloom_load64(piece.at + i) & url_eight(128)) == 0)
-        i += 8;
-    while (i < list_length(piece))
-        if (url_code_point(piece.at, list_length(piece), &i) == BLOOM_NOT_UTF8)
-            return false;
-    return true;
-}
-
-/* Returns what a file is whose first bytes no text in UTF-8 has, and what to do; otherwise NULL. */
-static inline const char *list_no_utf8(struct list_piece file, bool is_utf16) {
-    if (is_utf16 || list_begins(file, "\xff\xfe") || list_begins(file, "\xfe\xff"))
-        return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
-    if (list_begins(file, "\x28\xb5\x2f\xfd"))
-        return "compressed with zstd. Unpack it first, as with unzstd";
-    return list_begins(file, "\x1f\x8b") ? "compressed with gzip. Unpack it first, as with gunzip"
-                                         : NULL;
 }
 
 static inline const uint8_t *list_find(struct list_piece piece, uint8_t byte) {

@@ -62,7 +62,7 @@ static bool add_list(sqlite3_context *context, sqlite3_value *value, struct list
         sqlite3_result_error_nomem(context);
         return false;
     }
-    if (!bloom_sql_is_list(value, text, length, problem))
+    if (!bloom_sql_is_text(value, text, length, true, problem))
         return bloom_sql_error(context, "%s", problem);
     bloom_murmur3_bytes(text, (size_t)length, hash);
     if (build->has_last && memcmp(build->last, hash, sizeof hash) == 0)

@@ -3,7 +3,7 @@
 #include "sqlite/value.h"
 
 #include "base/limits.h"
-#include "filter/blocklist.h"
+#include "filter/given_text.h"
 #include "sqlite/pins.h"
 #include "sqlite/poll.h"
 
@@ -121,7 +121,7 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
                : bloom_ruled_keys(shape, text, (size_t)length, &bloom_sql_memory, words, count);
 }
 
-bool bloom_sql_is_list(sqlite3_value *value, const uint8_t *bytes, uint64_t length,
+bool bloom_sql_is_text(sqlite3_value *value, const uint8_t *bytes, uint64_t length, bool is_list,
                        bloom_problem problem) {
     const int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL)
@@ -129,7 +129,7 @@ bool bloom_sql_is_list(sqlite3_value *value, const uint8_t *bytes, uint64_t leng
             problem, "the text is NULL. If readfile was to read it, check the name of the file");
     if (type != SQLITE_TEXT && type != SQLITE_BLOB)
         return bloom_fail(problem, "the text is a number. Give TEXT or a BLOB");
-    return bloom_blocklist_is_text(bytes, (size_t)length, type == SQLITE_BLOB, problem);
+    return bloom_given_text(bytes, (size_t)length, is_list, type == SQLITE_BLOB, problem);
 }
 
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying) {

@@ -77,10 +77,10 @@ void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape 
 
 /* --- Lists --- */
 
-/* Returns true if a value, whose bytes are given, may be the text of a list. NULL is an error and
- * not an empty text, because readfile returns NULL for a file that is missing. A number, the name
- * of a file and an address are errors, too. The problem is a sentence. */
-bool bloom_sql_is_list(sqlite3_value *value, const uint8_t *bytes, uint64_t length,
+/* Returns true if a value, whose bytes are given, may be a text, or the text of a list. NULL is an
+ * error and not an empty text, because readfile returns NULL for a file that is missing. A number
+ * and what bloom_given_text refuses are errors, too. The problem is a sentence. */
+bool bloom_sql_is_text(sqlite3_value *value, const uint8_t *bytes, uint64_t length, bool is_list,
                        bloom_problem problem);
 
 /* --- Keys --- */

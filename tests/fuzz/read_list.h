@@ -5,6 +5,7 @@
 
 #include "fuzz.h"
 
+#include "filter/given_text.h"
 #include "list/list.h"
 
 /* Reads a list. Returns how many rows it has. *keys becomes how many of them have a key. */
@@ -15,7 +16,9 @@ static inline unsigned read_list(struct bloom_list *list, const uint8_t *bytes, 
     uint64_t line = 1;
     unsigned count = 0;
     *keys = 0;
-    bloom_list_begin(list, bytes, size); /* what it refuses is read all the same */
+    bloom_problem problem;
+    bloom_given_text(bytes, size, true, false, problem); /* what it refuses is read all the same */
+    bloom_list_begin(list, bytes, size);
     for (; (step = bloom_list_next(list, &entry)) != BLOOM_LIST_END; count++) {
         if (step == BLOOM_LIST_PAUSE)
             continue;

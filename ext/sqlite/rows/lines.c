@@ -11,9 +11,9 @@
  * linear time, too.
  */
 #include "base/limits.h"
-#include "list/piece.h"
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
+#include "url/bytes.h"
 
 #include <string.h>
 
@@ -78,14 +78,12 @@ static int lines_next(struct bloom_rows *rows) {
 
 static int lines_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct lines_cursor *cursor = (struct lines_cursor *)rows;
-    int code = bloom_rows_need_text(rows, run);
+    int code = bloom_rows_need_text(rows, run, false);
     if (code != SQLITE_OK)
         return code;
-    const struct list_piece text = {rows->bytes, rows->bytes + rows->length};
-    const char *problem = list_no_utf8(text, false);
-    if (problem != NULL)
-        return bloom_rows_fail(rows, "the text is %s", problem);
-    cursor->next = list_begins(text, LIST_MARK) ? strlen(LIST_MARK) : 0;
+    const size_t mark = strlen(BLOOM_BYTE_ORDER_MARK);
+    cursor->next =
+        rows->length >= mark && memcmp(rows->bytes, BLOOM_BYTE_ORDER_MARK, mark) == 0 ? mark : 0;
     rows->row = 0;
     rows->at_end = false;
     code = lines_find(cursor, '\n', cursor->next, cursor->rows.length, &cursor->feed);
@@ -110,7 +108,7 @@ static void lines_text(sqlite3_context *context, const uint8_t *text, size_t len
         memcpy(terminated, text, length);
         terminated[length] = '\0';
         sqlite3_result_text(context, terminated, -1, SQLITE_TRANSIENT);
-    } else if (plain || list_is_text((struct list_piece){text, text + length})) {
+    } else if (plain || bloom_is_utf8(text, length)) {
         sqlite3_result_text64(context, (const char *)text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
     } else {
         sqlite3_result_blob64(context, text, length, SQLITE_TRANSIENT);

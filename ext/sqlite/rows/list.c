@@ -44,12 +44,10 @@ static int list_rows_next(struct bloom_rows *rows) {
 
 static int list_rows_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
-    int code = bloom_rows_need_text(rows, run);
+    int code = bloom_rows_need_text(rows, run, true);
     if (code != SQLITE_OK)
         return code;
-    const char *problem = bloom_list_begin(&cursor->list, rows->bytes, rows->length);
-    if (problem != NULL)
-        return bloom_rows_fail(rows, "the text is %s", problem);
+    bloom_list_begin(&cursor->list, rows->bytes, rows->length);
     rows->row = UINT64_MAX; /* the first is 0 */
     return list_rows_next(rows);
 }

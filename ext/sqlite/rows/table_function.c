@@ -45,9 +45,9 @@ int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
     return message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run) {
+int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run, bool is_list) {
     bloom_problem problem;
-    return bloom_sql_is_list(run->value, rows->bytes, rows->length, problem)
+    return bloom_sql_is_text(run->value, rows->bytes, rows->length, is_list, problem)
                ? SQLITE_OK
                : bloom_rows_fail(rows, "%s", problem);
 }

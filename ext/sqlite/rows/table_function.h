@@ -61,8 +61,8 @@ struct bloom_table_function {
 /* Registers all functions. Returns an SQLite code. */
 int bloom_table_functions_register(struct bloom_connection *connection);
 
-/* Fails unless the argument may be the text of a list. Returns an SQLite code. */
-int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run);
+/* Fails unless the argument may be a text, or the text of a list. Returns an SQLite code. */
+int bloom_rows_need_text(struct bloom_rows *rows, const struct bloom_run *run, bool is_list);
 
 /* Fails with "NAME: " and the formatted text (as sqlite3_mprintf). Returns the SQLite code. */
 int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...);
