@@ -76,16 +76,20 @@ static bool list_wildcard(struct list_piece *line) {
     return line->at > whole.at || line->end < whole.end;
 }
 
-/* Recognises text that parses as a URL but was not meant as one: a range, a number, or a mail
- * address, whose host everybody uses. */
-static enum list_form list_other(struct list_piece piece) {
+/* Recognises text that was not meant as a URL, although it may parse as one: a range, a mail
+ * address, whose host everybody uses, or a number, because people write an address only in its
+ * usual form. */
+static enum list_form list_other(struct list_piece piece, bool is_address) {
+    struct list_piece host = {piece.at, list_find_any(piece, "/?#\\")};
     if (list_has_scheme(piece))
         return LIST_PLAIN;
     if (list_has(piece, '@') && !list_has(piece, '/'))
         return LIST_MAIL;
-    return list_is_number(piece) || list_is_card(piece) ? LIST_NUMBER
-           : list_network(&piece, true) == LIST_RANGE   ? LIST_RANGE
-                                                        : LIST_PLAIN;
+    if (list_network(&piece, true) == LIST_RANGE)
+        return LIST_RANGE;
+    const bool is_usual =
+        *host.at == '[' || list_is_ipv6(host) || list_is_ipv4(list_split(&host, ':'));
+    return list_is_number(piece) || (is_address && !is_usual) ? LIST_NUMBER : LIST_PLAIN;
 }
 
 /* Returns true if the host is a name of letters, digits, hyphens, underscores and dots. */
@@ -99,8 +103,8 @@ static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key) {
     struct list_piece piece = list_without_spaces((struct list_piece){text, text + length});
-    return url->scheme ||
-           ((url->address || list_names_host(url, key)) && list_other(piece) == LIST_PLAIN);
+    return url->scheme || ((url->address || list_names_host(url, key)) &&
+                           list_other(piece, url->address) == LIST_PLAIN);
 }
 
 bool list_is_local(const struct bloom_list *list, enum list_form form) {
@@ -144,12 +148,15 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
     if (network >= LIST_NO_KEY)
         return network;
     const bool has_host = bloom_url_parse(&list->url, piece.at, list_length(piece), list->key);
-    enum list_form other = has_host && list->url.scheme ? LIST_PLAIN : list_other(piece);
+    enum list_form other = has_host && list->url.scheme
+                               ? LIST_PLAIN
+                               : list_other(piece, has_host && list->url.address);
     if (other >= LIST_NO_KEY)
         return other;
     if (!has_host)
         return LIST_NO_HOST;
-    other = list_other((struct list_piece){list->key, list->key + list->url.length});
+    other =
+        list_other((struct list_piece){list->key, list->key + list->url.length}, list->url.address);
     if (other >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)

@@ -167,7 +167,7 @@ static inline bool list_read_ipv4(struct list_piece piece, uint32_t *address) {
     uint8_t bytes[IPV4_BYTES] = {0};
     unsigned dots = 0;
     for (const uint8_t *at = piece.at; at < piece.end; at++) {
-        dots += *at == '.';
+        dots += *at == '.' && at + 1 < piece.end && at[1] != '.';
         if (!url_is_digit(*at) && *at != '.')
             return false;
     }
@@ -223,20 +223,6 @@ static inline bool list_is_number(struct list_piece piece) {
          at++)
         dots += *at == '.' && at + 1 < piece.end && url_is_digit(at[1]);
     return at == piece.end && dots < 3 && !list_is_ipv6(piece);
-}
-
-/* Recognises the address of a network card, and what else is groups of up to two hexadecimal digits
- * with colons between them. */
-static inline bool list_is_card(struct list_piece piece) {
-    unsigned digits = 0, colons = 0;
-    for (const uint8_t *at = piece.at; at < piece.end; at++) {
-        digits = *at == ':' ? 0 : digits + 1;
-        colons += *at == ':';
-        if (digits > 2 || (digits == 0 && (at == piece.at || at[-1] == ':')) ||
-            (digits > 0 && url_digit(*at) > 15))
-            return false;
-    }
-    return colons > 1 && digits > 0 && !list_is_ipv6(piece);
 }
 
 /* Recognises hashes: 32, 40, 64 or 128 hexadecimal digits. */

@@ -178,18 +178,13 @@ static enum list_class list_name_class(const struct bloom_list *list, struct lis
                                                              : LIST_IS_ENTRY;
 }
 
-/* Returns the class of any field whose key has been made. People mean an IPv4 address only in its
- * usual form. */
+/* Returns the class of any field whose key has been made. */
 static enum list_class list_key_class(const struct bloom_list *list, struct list_piece field) {
     struct list_piece text = {list->text, list->text + list->used};
     text.end = list_find_any(text, "/?");
     if (list_find_any(text, "@\\#") < text.end || list_contains(text, ".."))
         return LIST_IS_WORD;
-    if (!list->url.address)
-        return list_name_class(list, field);
-    return *list->key == '[' || list_is_ipv6(text) || list_is_ipv4(list_split(&text, ':'))
-               ? LIST_IS_ENTRY
-               : LIST_IS_WORD;
+    return list->url.address ? LIST_IS_ENTRY : list_name_class(list, field);
 }
 
 /* Returns where a defanged entry ends: at a comma, bar, blank or quotation mark, or at what its
