@@ -112,10 +112,8 @@ bool list_is_local(const struct bloom_list *list, enum list_form form) {
     if (list->url.address)
         return !list_is_rule(form) && list->url.length == list->url.host + 1 &&
                list_is_sink(list_without_brackets(domain));
-    if (!list_begins(domain, "localhost"))
-        return false;
-    return list_length(list_split(&domain, '.')) <= strlen("localhost6") &&
-           list_begins(domain, "local") && !list_has(domain, '.');
+    return list_is_one_of(domain, "localhost.local,localhost.localdomain,localhost.localhost,"
+                                  "localhost4.localdomain4,localhost6.localdomain6,");
 }
 
 bool list_read_plain(struct bloom_list *list, struct list_piece field) {

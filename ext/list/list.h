@@ -188,9 +188,7 @@ bool list_is_local(const struct bloom_list *list, enum list_form form);
  * some names are those of the machine itself. */
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
     const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
-    const bool may_be_local =
-        *list->key == 'l' || *list->key == '[' ||
-        (list->url.address && (*list->key == '0' || memcmp(list->key, "127", 3) == 0));
+    const bool may_be_local = *list->key == 'l' || *list->key == '[' || *list->key <= '1';
     return may_be_local && list_is_local(list, form) ? LIST_LOCAL
            : is_page                                 ? LIST_ADBLOCK_PAGE
                                                      : form;
