@@ -103,21 +103,19 @@ bool list_is_remark(struct list_piece line) {
         (list_length(words) == 5 && list_begins(words, "sep="))) /* how Excel names separators */
         return true;
     if (list_begins(line, "//"))
-        return list_length(line) == 2 || list_has_blank(line) || line.at[2] == '/' ||
-               line.at[2] == '-' || line.at[2] == '=';
+        return list_has_blank(line) || !list_has(line, '.') || line.at[2] == '/';
     return line.end[-1] == ']' && (list_begins(line, "[adblock") || list_begins(line, "[ublock") ||
                                    list_begins(line, "[adguard"));
 }
 
 struct list_piece list_without_remark(struct list_piece line) {
     bool quoted = false, names = false;
-    if (!list_has(line, '\t')) { /* first, because most lines have no such sign */
-        const uint8_t *blank = list_find(line, ' ');
-        while (blank + 1 < line.end && blank[1] != '#' && blank[1] != ';' && blank[1] != '/')
-            blank = list_find((struct list_piece){blank + 1, line.end}, ' ');
-        if (blank + 1 >= line.end)
-            return line;
-    }
+    const uint8_t *blank = line.at - 1;
+    do
+        blank = list_find_either((struct list_piece){blank + 1, line.end}, ' ', '\t');
+    while (blank + 1 < line.end && blank[1] != '#' && blank[1] != ';' && blank[1] != '/');
+    if (blank + 1 >= line.end)
+        return line; /* early, because most lines have no such sign */
     for (const uint8_t *at = line.at; at < line.end; at++) {
         if (names && !quoted && list_is_blank(at[-1]) &&
             (*at == '#' || *at == ';' || list_begins((struct list_piece){at, line.end}, "// ")))
