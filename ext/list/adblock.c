@@ -3,51 +3,25 @@
  * who opens the page that it names, because only such a rule is an entry without a condition. */
 #include "list/list.h"
 
-/* Returns true if a # begins the mark of a cosmetic rule: ##, #@#, #?#, #$#, #%#, #$?# and so
- * on. */
-static bool list_is_mark(struct list_piece mark) {
-    mark.at++;
-    mark.at += list_begins(mark, "@");
-    mark.at += list_begins(mark, "$");
-    mark.at += list_begins(mark, "?") || list_begins(mark, "%");
-    return list_begins(mark, "#");
-}
-
-/* Returns true if what is before the mark of a rule can be the domains or pages that it is for.
- * They contain no scheme, quotation mark or semicolon, and no blank except after a comma. */
-static bool list_is_scope(struct list_piece scope) {
-    for (const uint8_t *at = scope.at; at < scope.end; at++)
+/* Returns true if a rule of Adblock, uBlock or AdGuard is about elements of a page. It has a mark
+ * (##, #@#, #?#, #$#, #%#, #$?# and so on, $$, $@$) after the domains that it is for, or after a
+ * regular expression for them. Before a mark with # is no scheme, quotation mark or semicolon, and
+ * no blank except after a comma. With a blank before the mark and one after it, it is a remark. */
+static bool list_is_cosmetic(struct list_piece line) {
+    const uint8_t *mark = list_find(line, '#'), *after = mark + (mark < line.end);
+    const struct list_piece dollar = {list_find(line, '$'), line.end};
+    if (list_begins(dollar, "$$") || list_begins(dollar, "$@$"))
+        return list_find_any((struct list_piece){line.at, dollar.at}, "/:") == dollar.at;
+    while (after < line.end && memchr("@$?%", *after, 4) != NULL)
+        after++;
+    if (after == line.end || *after != '#')
+        return false;
+    const struct list_piece scope = list_trim((struct list_piece){line.at, mark});
+    for (const uint8_t *at = scope.at; at < scope.end && *line.at != '/'; at++)
         if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ','))
             return false;
-    return !list_contains(scope, "://");
-}
-
-/* Returns true if a rule of Adblock, uBlock or AdGuard is about elements of a page. It has a mark
- * after the domains that it is for, or after a regular expression for them. With a blank before the
- * mark and one after it, it is a remark instead. */
-static bool list_is_cosmetic(struct list_piece line) {
-    struct list_piece rest = line;
-    if (list_begins(line, "[$"))
-        list_split(&rest, ']');
-    const uint8_t *at = rest.at;
-    const struct list_piece mark = {list_find(rest, '#'), line.end};
-    if (at < line.end && *at == '/') {
-        while (++at < mark.at && (*at != '/' || (at + 1 < mark.at && at[1] != ',')))
-            continue;
-        return at < mark.at && mark.at < line.end && list_is_mark(mark);
-    }
-    if (mark.at < line.end && list_is_mark(mark)) {
-        const struct list_piece scope = list_trim((struct list_piece){at, mark.at});
-        const uint8_t *after = list_find((struct list_piece){mark.at + 1, line.end}, '#') + 1;
-        return list_is_scope(scope) &&
-               (scope.end == mark.at || (after < line.end && !list_is_blank(*after)));
-    }
-    const struct list_piece dollar = {list_find(rest, '$'), line.end};
-    if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
-        return false;
-    while (at < dollar.at && (list_is_of_name(*at) || (*at != '\0' && strchr(".,~*", *at) != NULL)))
-        at++;
-    return at == dollar.at && at > line.at;
+    return (*line.at == '/' || !list_contains(scope, "://")) &&
+           (scope.end == mark || (after + 1 < line.end && !list_is_blank(after[1])));
 }
 
 /* What the options of rules do to a person who opens the page that a rule names. */
@@ -78,7 +52,7 @@ static enum list_option list_option_of(struct list_piece name) {
         {LIST_KIND, LIST_KIND,
          "beacon,css,font,frame,image,media,mp4,object,object-subrequest,other,ping,popunder,"
          "popup,script,stylesheet,subdocument,webrtc,websocket,xhr,xmlhttprequest,"},
-        {LIST_ANY_OPTION, LIST_ANY_OPTION, "match-case,"},
+        {LIST_ANY_OPTION, LIST_ANY_OPTION, "match-case,_,__,___,____,_____,"},
         {LIST_ANY_OPTION, LIST_NO_OPTION, "empty,important,network,reason,redirect,"},
         {LIST_REWRITE, LIST_NO_OPTION, "dnsrewrite,"},
         {LIST_CHANGES, LIST_NO_OPTION,
@@ -92,9 +66,7 @@ static enum list_option list_option_of(struct list_piece name) {
     for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
         if (list_is_one_of(name, OPTIONS[i].names))
             return with_tilde ? OPTIONS[i].with_tilde : OPTIONS[i].option;
-    while (list_begins(name, "__")) /* of uBlock, with any number of them */
-        name.at++;
-    return list_is(name, "_") ? LIST_ANY_OPTION : LIST_NO_OPTION;
+    return LIST_NO_OPTION;
 }
 
 /* Returns the host of a pattern. */
@@ -104,8 +76,8 @@ static struct list_piece list_pattern_host(struct list_piece pattern) {
 }
 
 /* Returns true if a host may be a domain or below it, because it contains it. Of word.* it contains
- * the word. Whether it matches another wildcard or a regular expression is not known. A host that is
- * longer than DNS allows is not compared, so that a line takes linear time. */
+ * the word. Whether it matches another wildcard or a regular expression is not known. A host that
+ * is longer than DNS allows is not compared, so that a line takes linear time. */
 static bool list_is_below(struct list_piece host, struct list_piece domain) {
     enum { HOST_MOST = 255 };
     domain.end -= list_ends(domain, ".*") ? 2 : 0;
@@ -137,27 +109,22 @@ static bool list_demands(struct list_piece values, bool denies, struct list_piec
     return demands;
 }
 
-/* Returns true if what a resolver is to answer stops a page: an error, nothing, or a blocking
- * address. It is written NXDOMAIN, 0.0.0.0 or NOERROR;A;0.0.0.0. */
-static bool list_answers_nothing(struct list_piece value) {
-    const struct list_piece code = {value.at, list_find(value, ';')},
-                            answer = list_last(value, ';');
-    return list_is_one_of(code, "nxdomain,refused,servfail,") || list_is_sink(answer) ||
-           (list_is(code, "noerror") && (code.end == value.end || answer.at == answer.end));
-}
-
 /* Returns whether a rule with some options, from their dollar on, does not block, has a condition,
  * or stops whoever opens what its pattern names. LIST_PLAIN means that some of them are not
  * options. Keeps options that mean the same for any pattern. */
 static enum list_form list_with_options(struct bloom_list *list, struct list_piece options,
                                         struct list_piece pattern) {
+    /* What a resolver answers for a host that it blocks, also as in NOERROR;A;0.0.0.0. */
+    static const char ANSWERS[] = ",noerror,nxdomain,refused,servfail,0.0.0.0,127.0.0.1,::,::1,";
     struct list_piece rest = {options.at + 1, options.end};
     bool has[LIST_ANY_OPTION + 1] = {false};
     while (rest.at < rest.end) {
         struct list_piece value = list_split(&rest, ',');
         enum list_option option = list_option_of(list_trim(list_split(&value, '=')));
         if (option == LIST_REWRITE)
-            option = list_answers_nothing(value) ? LIST_ANY_OPTION : LIST_CHANGES;
+            option = list_length(value) > 0 && list_is_one_of(list_last(value, ';'), ANSWERS)
+                         ? LIST_ANY_OPTION
+                         : LIST_CHANGES;
         else if (option == LIST_VALUES || option == LIST_DENY)
             option = list_demands(value, option == LIST_DENY, pattern) ? LIST_CONDITION
                                                                        : LIST_ANY_OPTION;
@@ -189,13 +156,12 @@ const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piec
 static const uint8_t *list_options(struct list_piece line) {
     const bool any = list_has(line, '$');
     for (const uint8_t *dollar = line.end; any && dollar-- > line.at + 1;) {
-        const uint8_t *at = dollar + 1;
         if (*dollar != '$')
             continue;
-        at += at < line.end && *at == '~';
+        const uint8_t *at =
+            dollar + 1 + list_begins((struct list_piece){dollar + 1, line.end}, "~");
         const uint8_t *name = at;
-        while (at < line.end &&
-               (url_is_letter(*at) || url_is_digit(*at) || *at == '-' || *at == '_'))
+        while (at < line.end && list_is_of_name(*at))
             at++;
         if (at > name && (at == line.end || *at == '=' || *at == ','))
             return dollar;
@@ -213,20 +179,15 @@ static bool list_is_pattern(struct list_piece pattern) {
 /* Returns true if a pattern ends with a dot or a hyphen in the name of a host, which therefore goes
  * on. */
 static bool list_ends_in_name(struct list_piece pattern) {
-    pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
     return list_length(pattern) > 1 && (pattern.end[-1] == '.' || pattern.end[-1] == '-') &&
-           !list_has(pattern, '/');
+           list_pattern_host(pattern).end == pattern.end;
 }
 
 /* In a list with the heading [Adblock ...], such as EasyList, everything but a name is only a part,
  * because uBlock and AdGuard take a name for a host. A name that ends like a file is not a host. */
 bool list_is_part(const struct bloom_list *list, struct list_piece pattern) {
     const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
-    if (!list->state.adblock && !is_odd)
-        return false;
-    const struct list_piece host = {pattern.at, list_find(pattern, ':')};
-    if ((list_is_ipv4(host) && !list_has(pattern, '/')) ||
-        list_is_ipv6(list_without_brackets(pattern)))
+    if ((!list->state.adblock && !is_odd) || list_is_ipv6(pattern))
         return false;
     if (list_is_one_of(list_last(pattern, '.'), "aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
         return true;
@@ -269,7 +230,7 @@ enum list_form list_adblock(struct bloom_list *list, struct list_piece *line) {
     }
     if (list_length(*line) > 1 && *line->at == '/' && line->at[1] != '/' && line->end[-1] == '/')
         return list_find_any(*line, "$()*+?[\\]^{|}") == line->end ? LIST_PART : LIST_EXPRESSION;
-    if (list_ends_in_name(*line) && (form != LIST_OTHER || list_begins(*line, ".")))
+    if ((form != LIST_OTHER || list_begins(*line, ".")) && list_ends_in_name(*line))
         return LIST_PART;
     if (form == LIST_OTHER)
         return form;

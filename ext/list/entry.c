@@ -80,16 +80,16 @@ static bool list_wildcard(struct list_piece *line) {
  * address, whose host everybody uses, or a number, because people write an address only in its
  * usual form. */
 static enum list_form list_other(struct list_piece piece, bool is_address) {
-    struct list_piece host = {piece.at, list_find_any(piece, "/?#\\")};
+    struct list_piece host = {piece.at, is_address ? list_find_any(piece, "/?#\\") : piece.end};
     if (list_has_scheme(piece))
         return LIST_PLAIN;
     if (list_has(piece, '@') && !list_has(piece, '/'))
         return LIST_MAIL;
     if (list_network(&piece, true) == LIST_RANGE)
         return LIST_RANGE;
-    const bool is_usual =
-        *host.at == '[' || list_is_ipv6(host) || list_is_ipv4(list_split(&host, ':'));
-    return list_is_number(piece) || (is_address && !is_usual) ? LIST_NUMBER : LIST_PLAIN;
+    const bool is_odd = is_address && *host.at != '[' && !list_is_ipv6(host) &&
+                        !list_is_ipv4(list_split(&host, ':'));
+    return is_odd || list_is_number(piece) ? LIST_NUMBER : LIST_PLAIN;
 }
 
 /* Returns true if the host is a name of letters, digits, hyphens, underscores and dots. */
@@ -109,11 +109,11 @@ bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url
 
 bool list_is_local(const struct bloom_list *list, enum list_form form) {
     struct list_piece domain = {list->key, list->key + list->url.host};
-    if (list->url.address)
-        return !list_is_rule(form) && list->url.length == list->url.host + 1 &&
-               list_is_sink(list_without_brackets(domain));
-    return list_is_one_of(domain, "localhost.local,localhost.localdomain,localhost.localhost,"
-                                  "localhost4.localdomain4,localhost6.localdomain6,");
+    return list->url.address
+               ? !list_is_rule(form) && list->url.length == list->url.host + 1 &&
+                     list_is_sink(domain)
+               : list_is_one_of(domain, "localhost.local,localhost.localdomain,localhost.localhost,"
+                                        "localhost4.localdomain4,localhost6.localdomain6,");
 }
 
 bool list_read_plain(struct bloom_list *list, struct list_piece field) {

@@ -110,11 +110,11 @@ bool list_is_remark(struct list_piece line) {
 
 struct list_piece list_without_remark(struct list_piece line) {
     bool quoted = false, names = false;
-    const uint8_t *blank = line.at - 1;
+    struct list_piece rest = line;
     do
-        blank = list_find_either((struct list_piece){blank + 1, line.end}, ' ', '\t');
-    while (blank + 1 < line.end && blank[1] != '#' && blank[1] != ';' && blank[1] != '/');
-    if (blank + 1 >= line.end)
+        list_split(&rest, ' ');
+    while (rest.at < rest.end && *rest.at != '#' && *rest.at != ';' && *rest.at != '/');
+    if (rest.at == rest.end && !list_has(line, '\t'))
         return line; /* early, because most lines have no such sign */
     for (const uint8_t *at = line.at; at < line.end; at++) {
         if (names && !quoted && list_is_blank(at[-1]) &&

@@ -188,7 +188,8 @@ bool list_is_local(const struct bloom_list *list, enum list_form form);
  * some names are those of the machine itself. */
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
     const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
-    const bool may_be_local = *list->key == 'l' || *list->key == '[' || *list->key <= '1';
+    const bool may_be_local = *list->key == 'l' || *list->key == '[' || *list->key == '0' ||
+                              memcmp(list->key, "127", 3) == 0;
     return may_be_local && list_is_local(list, form) ? LIST_LOCAL
            : is_page                                 ? LIST_ADBLOCK_PAGE
                                                      : form;
@@ -252,6 +253,9 @@ enum list_class {
  * file. From one without a scheme it removes what follows a bar, and from `Ip:192.0.2.9` the word
  * for the type. */
 enum list_class list_class_of(struct bloom_list *list, struct list_piece *field);
+
+/* Returns true if all of several words are entries. */
+bool list_are_entries(struct bloom_list *list, struct list_piece words);
 
 /* What the name of a column says of its fields, from the least certain on. */
 enum list_rank {

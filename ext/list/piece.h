@@ -183,11 +183,6 @@ static inline bool list_is_ipv4(struct list_piece piece) {
     return list_read_ipv4(piece, &address);
 }
 
-static inline struct list_piece list_without_brackets(struct list_piece piece) {
-    const bool has_both = list_begins(piece, "[") && list_ends(piece, "]");
-    return (struct list_piece){piece.at + has_both, piece.end - has_both};
-}
-
 static inline bool list_is_ipv6(struct list_piece piece) {
     uint16_t groups[IPV6_GROUPS];
     const uint8_t *at = piece.at;
@@ -205,7 +200,7 @@ static inline bool list_is_ip(struct list_piece piece) {
 
 /* Returns true for an address that a resolver answers for a host that it blocks. */
 static inline bool list_is_sink(struct list_piece piece) {
-    return list_is(piece, "0.0.0.0") || list_is(piece, "::") || list_is(piece, "::1") ||
+    return list_is_one_of(piece, "0.0.0.0,::,::1,[::],[::1],") ||
            (list_begins(piece, "127.") && list_is_ipv4(piece));
 }
 

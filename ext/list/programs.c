@@ -37,16 +37,14 @@ enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
     next = list_word(&rest);
     if (next.at == next.end)
         return LIST_OTHER;
-    struct list_piece last = {next.at + list_begins(next, "-"), next.end};
-    const bool is_address = list_is_ip(last);
-    const bool is_dash =
-        list_is(next, "-") ||
-        (last.at > next.at && (is_address || list_is_number(last))); /* of a range */
     const bool is_public = !list_is_of_hosts(address);
-    if (is_dash || (list_has_scheme(next) && !is_public))
+    struct list_piece range = {line->at, rest.end};
+    if (list_network(&range, false) == LIST_RANGE)
+        return LIST_RANGE;
+    if (!is_public && (list_has_scheme(next) || list_is(next, "-")))
         return LIST_OTHER;
     const struct list_piece third = list_word(&rest); /* the size of a range is a number */
-    if (!is_zero && !list_is_sink(address) && is_address &&
+    if (!is_zero && !list_is_sink(address) && list_is_ip(next) &&
         (third.at == third.end || list_is_number(third)))
         return LIST_RANGE;
     if (is_public || (!is_zero && list_is_number(next))) {
@@ -62,7 +60,7 @@ struct list_piece list_next_name(struct list_piece *names, enum list_form form) 
         return list_split(names, '/');
     struct list_piece name = list_word(names);
     *names = list_trim(*names);
-    name.end -= name.at < name.end && (name.end[-1] == ',' || name.end[-1] == ';');
+    name.end -= name.at < name.end && strchr(",:;", name.end[-1]) != NULL;
     return name;
 }
 
@@ -170,19 +168,16 @@ enum list_form list_proxy(struct bloom_list *list, struct list_piece *line) {
  * which list_read removes the backslashes. */
 enum list_form list_expression(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    struct list_piece host = *line;
-    host.at += list_begins(host, "(^|\\.)")     ? strlen("(^|\\.)")
-               : list_begins(host, "(?:^|\\.)") ? strlen("(?:^|\\.)")
-                                                : 0;
-    if (host.at == line->at)
+    const size_t start = list_begins(*line, "(^|\\.)")     ? strlen("(^|\\.)")
+                         : list_begins(*line, "(?:^|\\.)") ? strlen("(?:^|\\.)")
+                                                           : 0;
+    const struct list_piece host = {line->at + start, line->end - 1};
+    if (start == 0)
         return LIST_OTHER;
-    const bool has_end = list_ends(host, "$");
-    host.end -= has_end;
-    for (const uint8_t *at = host.at; at < host.end; at++)
-        if (!list_is_of_name(*at) && *at != '\\' && (*at != '.' || at[-1] != '\\'))
-            return LIST_EXPRESSION;
+    if (!list_ends(*line, "$") || list_find_any(host, "()*+?[]^{|}$") < host.end)
+        return LIST_EXPRESSION;
     *line = host;
-    return has_end ? LIST_ANCHORED : LIST_EXPRESSION;
+    return LIST_ANCHORED;
 }
 
 /* alert dns any any -> any any (msg:"..."; ...): a rule of Suricata or Snort. */

@@ -133,8 +133,7 @@ struct list_meaning list_meaning_of(struct list_piece word) {
     return MEANINGS[found != NULL ? found->meaning : N];
 }
 
-/* Returns true if all of several words are entries. */
-static bool list_are_entries(struct bloom_list *list, struct list_piece words) {
+bool list_are_entries(struct bloom_list *list, struct list_piece words) {
     bool are_entries = list_has(words, ' ');
     while (are_entries && words.at < words.end) {
         struct list_piece word = list_next_name(&words, LIST_FIELD);

@@ -3,27 +3,14 @@
 #include "list/list.h"
 
 /* Returns the length of the mark that a document puts before an item, with the blank after it: a
- * hyphen, an asterisk, a plus sign, a bullet, 1. or 1). Before what a person has defanged, a hyphen
- * needs no blank. Returns 0 for a line without a mark. */
+ * hyphen, an asterisk, a plus sign, or the bar before a row. Returns 0 for a line without a mark.
+ * */
 static size_t list_mark(struct bloom_list *list, struct list_piece line) {
-    static const char BULLET[] = "\xe2\x80\xa2 ";
-    struct list_piece item = {line.at + 1, line.end};
-    if (memchr("-*+", *line.at, 3) != NULL && list_begins(item, " "))
-        return 2;
-    if (list_begins(line, BULLET))
-        return strlen(BULLET);
-    if (*line.at == '|')
-        return list_begins(item, " ") ||
-               (!list_begins(item, "|") &&
-                (list_contains(line, " |") || list_is_defanged(list, item)));
-    if (*line.at == '-' && list_is_defanged(list, item) &&
-        list_class_of(list, &item) >= LIST_IS_ENTRY)
-        return 1; /* -192[.]0[.]2[.]9 */
-    size_t digits = 0;
-    while (digits < 3 && digits < list_length(line) && url_is_digit(line.at[digits]))
-        digits++;
-    line.at += digits;
-    return digits > 0 && (list_begins(line, ". ") || list_begins(line, ") ")) ? digits + 2 : 0;
+    const struct list_piece item = {line.at + 1, line.end};
+    if (*line.at != '|')
+        return memchr("-*+", *line.at, 3) != NULL && list_begins(item, " ") ? 2 : 0;
+    return list_begins(item, " ") ||
+           (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(list, item)));
 }
 
 /* Removes what documents and YAML write around an item, so that the other forms see what is in it:
@@ -117,25 +104,27 @@ struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece 
 
 /* A line that begins with a URL is that URL, unless a person has defanged it and added words. A URL
  * among words has nothing but numbers and signs before it, because other lines are prose. In a list
- * whose author defangs addresses, those that are not defanged are its sources. */
+ * whose author defangs addresses, those that are not defanged are its sources. Of two words the
+ * first is the entry, also before numbers and before @schedule of dnscrypt-proxy; after a bullet, a
+ * number or a date it is the second. */
 enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
     const struct list_piece defanged = list_find_defanged(list, *line);
-    const bool has_blank = list_has(*line, ' ');
-    struct list_piece rest = *line, range = *line;
-    if (!has_blank && (defanged.at == defanged.end || list_length(defanged) == list_length(*line)))
+    struct list_piece rest = *line, word;
+    const bool is_defanged = list_length(defanged) > 0;
+    if (!list_has(*line, ' ') && (!is_defanged || list_length(defanged) == list_length(*line)))
         return LIST_OTHER;
-    if (list_network(&range, false) == LIST_RANGE)
-        return LIST_RANGE;
-    if (defanged.at < defanged.end) {
-        if (list_class_of(list, line) == LIST_IS_NAMES)
-            return LIST_NAMES;
+    if (!is_defanged && list_has_scheme(*line))
+        return LIST_PLAIN;
+    if (list_are_entries(list, *line))
+        return LIST_NAMES;
+    if (is_defanged) {
         *line = defanged;
         return LIST_FIELD;
     }
-    if (list_has_scheme(*line))
-        return LIST_PLAIN;
-    while (rest.at < rest.end && !list->state.defanged) {
-        struct list_piece word = list_unquoted(list_word(&rest));
+    if (list->state.defanged)
+        return LIST_WORDS;
+    for (rest = *line; rest.at < rest.end;) {
+        word = list_unquoted(list_word(&rest));
         if (list_has_scheme(word)) {
             *line = word;
             return LIST_FIELD;
@@ -144,9 +133,15 @@ enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
             break;
     }
     rest = *line;
-    struct list_piece host = list_word(&rest);
-    if (!list_begins(list_trim(rest), "@") || list_class_of(list, &host) < LIST_IS_DOUBTFUL)
+    word = list_next_name(&rest, LIST_FIELD);
+    const struct list_piece number = {word.at, word.end - list_ends(word, ")")};
+    const bool are_two = !list_has_blank(rest);
+    if (are_two && (*word.at >= 0x80 || list_is_number(number)))
+        word = list_unquoted(rest); /* after a bullet, 1) or a date */
+    else if (!are_two && !list_is_number(rest) && *rest.at != '@')
         return LIST_WORDS;
-    *line = host; /* h @schedule of dnscrypt-proxy */
+    if (list_class_of(list, &word) < LIST_IS_ENTRY)
+        return LIST_WORDS;
+    *line = word;
     return LIST_FIELD;
 }
