@@ -71,66 +71,75 @@ bool list_is_defanged(struct bloom_list *list, struct list_piece piece) {
     return list_mangled_scheme(piece) > 0 || (has_bracket && list_refang(list, word, NULL));
 }
 
-static int list_compare(const void *key, const void *word) {
-    return strcmp(key, word);
+/* Compares some letters with the word of a row, after which a blank follows. */
+static int list_compare(const void *key, const void *row) {
+    const char *letters = key, *word = row;
+    while (*letters == *word) {
+        letters++;
+        word++;
+    }
+    return *letters == '\0' && *word == ' ' ? 0 : *letters - *word;
 }
 
-/* Looks up a word, without signs between its letters, in a sorted table. Returns the row that
- * begins with it, or NULL if no row does. */
-static const void *list_look_up(struct list_piece word, const void *table, size_t bytes,
-                                size_t row) {
-    char letters[22];
+/* Looks up a word, without signs between its letters. Returns what it means: a letter of MEANINGS,
+ * and F if it is the ending of a file, which no top-level domain is. */
+static const char *list_look_up(struct list_piece word) {
+    /* Sorted, with a blank after each word. */
+    static const char WORDS[][20] = {
+        /* clang-format off */
+        "7z F", "apk F", "asn O", "asp F", "aspx F", "avi F", "bak F", "bat F", "bin F",
+        "bitcoinaddress O", "bmp F", "btc O", "c2 C", "c2domain C", "c2ip C", "c2server C",
+        "c2url C", "cfg F", "cgi F", "chm F", "class F", "cmd F", "comment O", "conf F", "cpl F",
+        "css F", "csv F", "cve O", "dat F", "data V", "db F", "description O", "dex F", "dll F",
+        "dmg F", "doc F", "docm F", "docx F", "domain H", "domainip H", "domainname H",
+        "domainport T", "domains H", "drv F", "elf F", "email O", "emailaddr O", "emailaddress O",
+        "emaildst O", "emailsrc O", "emailsubject O", "eml F", "exe F", "file O", "filehash O",
+        "filehashmd5 O", "filehashsha1 O", "filehashsha256 O", "filename O", "filenamemd5 O",
+        "filenamesha1 O", "filenamesha256 O", "filepath O", "filepathname O", "fqdn H", "gif F",
+        "gz F", "hash O", "host H", "hostip H", "hostname H", "hostnameport T", "hostport T",
+        "hta F", "htm F", "html F", "hwp F", "ico F", "img F", "imphash O", "indicator I",
+        "indicatorvalue E", "inf F", "info O", "ini F", "inteladdr T", "intelcerthash O",
+        "inteldomain T", "intelemail O", "intelfilehash O", "intelfilename O", "intelpubkeyhash O",
+        "intelsoftware O", "intelurl T", "intelusername O", "ioc X", "iocvalue E", "ip H", "ipa F",
+        "ipaddr T", "ipaddress H", "ipdomain H", "ipdst T", "ipdstport T", "ipport H", "ips H",
+        "ipsrc T", "ipsrcport T", "ipv4 H", "ipv4addr T", "ipv6 T", "ipv6addr T", "iso F", "ja3 O",
+        "jar F", "jpeg F", "jpg F", "js F", "jse F", "json F", "jsp F", "key F", "link O", "lnk F",
+        "log F", "mail O", "md5 O", "md5hash O", "mp3 F", "mp4 F", "msc F", "msg F", "msi F",
+        "mutex O", "observable V", "ocx F", "odt F", "package O", "packagename O", "pcap F",
+        "pdb OF", "pdf F", "php F", "pif F", "png F", "ppt F", "pptm F", "pptx F", "ps1 F",
+        "psd1 F", "psm1 F", "rar F", "reference O", "reg F", "registrykey O", "regkey O",
+        "regkeyvalue O", "rtf F", "scr F", "sct F", "sha1 O", "sha1hash O", "sha224 O", "sha256 O",
+        "sha256hash O", "sha384 O", "sha512 O", "sha512hash O", "ssdeep O", "svg F", "swf F",
+        "sys F", "tar F", "text O", "tgz F", "tlsh O", "tmp F", "txt F", "uri UF", "url UF",
+        "urls U", "useragent O", "value V", "vbe F", "vbs F", "vhd F", "vulnerability O", "wav F",
+        "wsf F", "xla F", "xlam F", "xll F", "xls F", "xlsb F", "xlsm F", "xlsx F", "xml F",
+        "xps F", "yaml F", "yara O", "yml F"
+        /* clang-format on */
+    };
+    char letters[sizeof *WORDS];
     size_t used = 0;
     if (list_length(word) >= sizeof letters || list_has(word, ','))
-        return NULL;
+        return "";
     for (; word.at < word.end; word.at++)
         if (url_is_letter(*word.at) || url_is_digit(*word.at))
             letters[used++] = (char)url_lower(*word.at);
     letters[used] = '\0';
-    return bsearch(letters, table, bytes / row, row, list_compare);
+    const char *found =
+        bsearch(letters, WORDS, sizeof WORDS / sizeof *WORDS, sizeof *WORDS, list_compare);
+    return found != NULL ? found + used + 1 : "";
 }
 
-/* The words are sorted, without the signs between their letters. */
 struct list_meaning list_meaning_of(struct list_piece word) {
-    enum { N, O, T, H, U, C, V, I, E, X };
-    static const struct list_meaning MEANINGS[] = {
-        [N] = {LIST_IS_WORD, LIST_NO_COLUMN},       [O] = {LIST_IS_OTHER_TYPE, LIST_NO_COLUMN},
-        [T] = {LIST_IS_HOST_TYPE, LIST_NO_COLUMN},  [H] = {LIST_IS_HOST_TYPE, LIST_HOST_COLUMN},
-        [U] = {LIST_IS_HOST_TYPE, LIST_URL_COLUMN}, [C] = {LIST_IS_WORD, LIST_HOST_COLUMN},
-        [V] = {LIST_IS_WORD, LIST_VALUE_COLUMN},    [I] = {LIST_IS_WORD, LIST_INDICATOR_COLUMN},
-        [E] = {LIST_IS_WORD, LIST_ENTRY_COLUMN},    [X] = {LIST_IS_WORD, LIST_IOC_COLUMN},
+    static const struct list_meaning MEANINGS['Z'] = {
+        ['O'] = {LIST_IS_OTHER_TYPE, LIST_NO_COLUMN},  ['T'] = {LIST_IS_HOST_TYPE, LIST_NO_COLUMN},
+        ['H'] = {LIST_IS_HOST_TYPE, LIST_HOST_COLUMN}, ['U'] = {LIST_IS_HOST_TYPE, LIST_URL_COLUMN},
+        ['C'] = {LIST_IS_WORD, LIST_HOST_COLUMN},      ['V'] = {LIST_IS_WORD, LIST_VALUE_COLUMN},
+        ['I'] = {LIST_IS_WORD, LIST_INDICATOR_COLUMN}, ['E'] = {LIST_IS_WORD, LIST_ENTRY_COLUMN},
+        ['X'] = {LIST_IS_WORD, LIST_IOC_COLUMN},       ['F'] = {LIST_IS_WORD, LIST_NO_COLUMN},
+        ['\0'] = {LIST_IS_WORD, LIST_NO_COLUMN},
     };
-    static const struct list_word {
-        char word[20];
-        uint8_t meaning;
-    } WORDS[] = {
-        /* clang-format off */
-        {"asn", O}, {"bitcoinaddress", O}, {"btc", O}, {"c2", C}, {"c2domain", C}, {"c2ip", C},
-        {"c2server", C}, {"c2url", C}, {"comment", O}, {"cve", O}, {"data", V}, {"description", O},
-        {"domain", H}, {"domainip", H}, {"domainname", H}, {"domainport", T}, {"domains", H},
-        {"email", O}, {"emailaddr", O}, {"emailaddress", O}, {"emaildst", O}, {"emailsrc", O},
-        {"emailsubject", O}, {"file", O}, {"filehash", O}, {"filehashmd5", O}, {"filehashsha1", O},
-        {"filehashsha256", O}, {"filename", O}, {"filenamemd5", O}, {"filenamesha1", O},
-        {"filenamesha256", O}, {"filepath", O}, {"filepathname", O}, {"fqdn", H}, {"hash", O},
-        {"host", H}, {"hostip", H}, {"hostname", H}, {"hostnameport", T}, {"hostport", T},
-        {"imphash", O}, {"indicator", I}, {"indicatorvalue", E}, {"info", O}, {"inteladdr", T},
-        {"intelcerthash", O}, {"inteldomain", T}, {"intelemail", O}, {"intelfilehash", O},
-        {"intelfilename", O}, {"intelpubkeyhash", O}, {"intelsoftware", O}, {"intelurl", T},
-        {"intelusername", O}, {"ioc", X}, {"iocvalue", E}, {"ip", H}, {"ipaddr", T},
-        {"ipaddress", H}, {"ipdomain", H}, {"ipdst", T}, {"ipdstport", T}, {"ipport", H},
-        {"ips", H}, {"ipsrc", T}, {"ipsrcport", T}, {"ipv4", H}, {"ipv4addr", T}, {"ipv6", T},
-        {"ipv6addr", T}, {"ja3", O}, {"link", O}, {"mail", O}, {"md5", O}, {"md5hash", O},
-        {"mutex", O}, {"observable", V}, {"package", O}, {"packagename", O}, {"pdb", O},
-        {"reference", O}, {"registrykey", O}, {"regkey", O}, {"regkeyvalue", O}, {"sha1", O},
-        {"sha1hash", O}, {"sha224", O}, {"sha256", O}, {"sha256hash", O}, {"sha384", O},
-        {"sha512", O}, {"sha512hash", O}, {"ssdeep", O}, {"text", O}, {"tlsh", O}, {"uri", U},
-        {"url", U}, {"urls", U}, {"useragent", O}, {"value", V}, {"vulnerability", O}, {"yara", O}
-        /* clang-format on */
-    };
-    const struct list_word *found = word.at < word.end && url_is_letter(*word.at)
-                                        ? list_look_up(word, WORDS, sizeof WORDS, sizeof *WORDS)
-                                        : NULL;
-    return MEANINGS[found != NULL ? found->meaning : N];
+    const bool may_mean = word.at < word.end && url_is_letter(*word.at);
+    return MEANINGS[may_mean ? (uint8_t)*list_look_up(word) : 0];
 }
 
 bool list_are_entries(struct bloom_list *list, struct list_piece words) {
@@ -142,28 +151,14 @@ bool list_are_entries(struct bloom_list *list, struct list_piece words) {
     return are_entries;
 }
 
-/* Returns true if a name is that of a file or of a package. None of these endings is a top-level
- * domain. */
+/* Returns true if a name is that of a file or of a package. */
 static bool list_is_file_or_package(struct list_piece name, struct list_piece ending) {
-    static const char FILES[][6] = {
-        /* clang-format off */
-        "7z", "apk", "asp", "aspx", "avi", "bak", "bat", "bin", "bmp", "cfg", "cgi", "chm", "class",
-        "cmd", "conf", "cpl", "css", "csv", "dat", "db", "dex", "dll", "dmg", "doc", "docm", "docx",
-        "drv", "elf", "eml", "exe", "gif", "gz", "hta", "htm", "html", "hwp", "ico", "img", "inf",
-        "ini", "ipa", "iso", "jar", "jpeg", "jpg", "js", "jse", "json", "jsp", "key", "lnk", "log",
-        "mp3", "mp4", "msc", "msg", "msi", "ocx", "odt", "pcap", "pdb", "pdf", "php", "pif", "png",
-        "ppt", "pptm", "pptx", "ps1", "psd1", "psm1", "rar", "reg", "rtf", "scr", "sct", "svg",
-        "swf", "sys", "tar", "tgz", "tmp", "txt", "uri", "url", "vbe", "vbs", "vhd", "wav", "wsf",
-        "xla", "xlam", "xll", "xls", "xlsb", "xlsm", "xlsx", "xml", "xps", "yaml", "yml"
-        /* clang-format on */
-    };
     const struct list_piece first = {name.at, list_find(name, '.')};
-    if (list_look_up(ending, FILES, sizeof FILES, sizeof *FILES) != NULL)
+    if (strchr(list_look_up(ending), 'F') != NULL)
         return true;
     if (first.end + 1 == ending.at) /* a package has three parts */
         return false;
-    return list_contains(name, ".android.") || list_is(first, "com") || list_is(first, "io") ||
-           list_is(first, "net") || list_is(first, "org");
+    return list_contains(name, ".android.") || list_is_one_of(first, "com,io,net,org,");
 }
 
 /* Returns the class of a field whose key has been made and has a name as its host. People mean a
