@@ -7,12 +7,10 @@
 
 #include "base/limits.h"
 
-#define LIST_WORDS_OF(form, words) [form] = words,
-static const char *const LIST_NOTES[] = {LIST_FORMS(LIST_WORDS_OF)};
-#undef LIST_WORDS_OF
-
 const char *list_note(enum list_form form) {
-    return LIST_NOTES[form];
+#define LIST_NOTE(form, words) words,
+    static const char *const NOTES[] = {LIST_FORMS(LIST_NOTE)};
+    return NOTES[form];
 }
 
 void bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length) {

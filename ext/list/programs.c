@@ -94,21 +94,16 @@ enum list_form list_unbound(struct bloom_list *list, struct list_piece *line) {
     const bool is_zone = list_begins(*line, "local-zone:");
     if (!is_zone && !list_begins(*line, "local-data:"))
         return LIST_OTHER;
-    struct list_piece rest = *line;
+    struct list_piece rest = *line, type;
     list_split(&rest, ':');
-    rest = list_trim(rest);
-    const uint8_t quote = list_begins(rest, "'") ? '\'' : '"';
-    rest.at += rest.at < rest.end && *rest.at == quote;
-    *line = list_word(&rest);
-    line->end = list_find(*line, quote);
-    if (is_zone) {
-        const struct list_piece type = list_unquoted(rest);
-        return list_ends(type, "transparent") || list_is_one_of(type, "inform,nodefault,noview,")
-                   ? LIST_EXCEPTION
-                   : LIST_UNBOUND;
-    }
-    rest = list_trim((struct list_piece){rest.at, list_find(rest, quote)});
-    return list_is_sink(list_last(list_last(rest, ' '), '\t')) ? LIST_UNBOUND : LIST_MODIFIER;
+    rest = is_zone ? list_trim(rest) : list_unquoted(rest);
+    *line = list_unquoted(list_word(&rest));
+    type = list_unquoted(rest);
+    if (!is_zone)
+        return list_is_sink(list_last(list_last(type, ' '), '\t')) ? LIST_UNBOUND : LIST_MODIFIER;
+    return list_ends(type, "transparent") || list_is_one_of(type, "inform,nodefault,noview,")
+               ? LIST_EXCEPTION
+               : LIST_UNBOUND;
 }
 
 /* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. A host for which the
