@@ -136,18 +136,17 @@ static enum list_form list_with_options(struct bloom_list *list, struct list_pie
                                 : has[LIST_KIND] && !has[LIST_PAGE] ? LIST_ADBLOCK_CONDITION
                                                                     : LIST_ADBLOCK_OPTIONS;
     if (with != LIST_PLAIN && !list_has(options, '~') && !list_contains(options, "denyallow"))
-        list->state.kept[options.at[1] % LIST_KEPT] = (struct list_kept){options, with};
+        list->state.kept = options, list->state.kept_form = with;
     return with;
 }
 
 const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
                                  enum list_form *form) {
-    const struct list_kept *kept = &list->state.kept[rest.at[1] % LIST_KEPT];
-    const size_t length = list_length(kept->options);
+    const size_t length = list_length(list->state.kept);
     if (length == 0 || length >= list_length(rest) ||
-        memcmp(rest.at, kept->options.at, length) != 0)
+        memcmp(rest.at, list->state.kept.at, length) != 0)
         return rest.at;
-    *form = kept->form;
+    *form = list->state.kept_form;
     return rest.at + length;
 }
 

@@ -132,10 +132,7 @@ bool list_read_plain(struct bloom_list *list, struct list_piece field) {
 static enum list_form list_make(struct bloom_list *list, struct list_piece piece,
                                 enum list_form form) {
     const struct list_piece whole = piece;
-    const char *escaped = form == LIST_FIELD && piece.at > list->bytes && piece.at[-1] == '"'
-                              ? "\"\""
-                          : form == LIST_ANCHORED ? "\\."
-                                                  : NULL;
+    const char *escaped = form == LIST_FIELD ? "\"\"" : form == LIST_ANCHORED ? "\\." : NULL;
     const bool wildcard = list_wildcard(&piece);
     if (list_has(piece, '*') && !list_begins(piece, "h**p") && form != LIST_FIELD)
         return LIST_INNER_WILDCARD;

@@ -76,14 +76,6 @@ struct list_heading {
     uint64_t named; /* bit i: field i may be the entry if that one is not */
 };
 
-/* The options of a rule, from their dollar on, and what they do whatever its pattern is. Most rules
- * have the same few, so the last ones are kept by the letter with which they begin. */
-enum { LIST_KEPT = 32 };
-struct list_kept {
-    struct list_piece options;
-    enum list_form form;
-};
-
 /* What a line leaves for the next call. */
 struct list_state {
     /* The rest of a line with several names, and how it is read. */
@@ -92,7 +84,9 @@ struct list_state {
     bool begun;    /* a line has been read that is not a remark, so no heading can follow */
     bool adblock;  /* the list has the heading [Adblock ...] */
     bool defanged; /* something defanged has been read */
-    struct list_kept kept[LIST_KEPT];
+    /* The last options of a rule that do the same whatever its pattern is, from their dollar on. */
+    struct list_piece kept;
+    enum list_form kept_form;
     struct list_heading heading;
 };
 

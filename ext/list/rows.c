@@ -160,7 +160,6 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
         struct list_piece field = list_unquoted(list_next_field(&rest, read.separator));
         struct list_piece value = field;
         if (read.fields == LIST_FIELDS ||
-            list_find_any(field, "\"#$%&*<=>?@[\\]^`{|}~") < field.end ||
             (!is_zeek && list_class_of(list, &value) >= LIST_IS_RANGE))
             return LIST_OTHER;
         has_path |= list_is(field, "path");

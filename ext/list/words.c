@@ -3,8 +3,7 @@
 #include "list/list.h"
 
 /* Returns the length of the mark that a document puts before an item, with the blank after it: a
- * hyphen, an asterisk, a plus sign, or the bar before a row. Returns 0 for a line without a mark.
- * */
+ * hyphen, an asterisk, a plus sign, or the bar before a row. Returns 0 for any other line. */
 static size_t list_mark(struct bloom_list *list, struct list_piece line) {
     const struct list_piece item = {line.at + 1, line.end};
     if (*line.at != '|')
