@@ -32,30 +32,28 @@ struct list_piece list_without_marks(struct list_piece word) {
     return word;
 }
 
-enum list_form list_network(struct list_piece *piece, bool may_be_page) {
+bool list_is_range(struct list_piece *piece, bool may_be_page) {
     const uint8_t *slash = list_find(*piece, '/'), *dash = list_find(*piece, '-');
     struct list_piece address = {piece->at, slash}, bits = {slash + 1, piece->end};
     const struct list_piece first = list_trim((struct list_piece){piece->at, dash});
     uint32_t value = 0, count = 0;
     if (dash < piece->end && list_is_ip(first)) {
         const struct list_piece last = list_trim((struct list_piece){dash + 1, piece->end});
-        return list_is_ip(last) || list_is_number(last) ? LIST_RANGE : LIST_PLAIN;
+        return list_is_ip(last) || list_is_number(last);
     }
     const bool version4 = list_read_ipv4(address, &value);
     if (slash == piece->end || bits.at == bits.end || (!version4 && !list_is_ipv6(address)))
-        return LIST_PLAIN;
+        return false;
     if (version4 && list_is_ipv4(bits))
-        return LIST_RANGE;
+        return true;
     const uint32_t most = version4 ? 32 : 128;
     for (const uint8_t *at = bits.at; at < bits.end; at++) {
         count = url_is_digit(*at) ? 10 * count + url_digit(*at) : most + 1;
         if (count > most)
-            return LIST_PLAIN; /* a page */
+            return false; /* a page */
     }
     piece->end = slash;
-    return count == most                                                   ? LIST_NETWORK_OF_ONE
-           : may_be_page && version4 && (value & UINT32_MAX >> count) != 0 ? LIST_PLAIN
-                                                                           : LIST_RANGE;
+    return count < most && !(may_be_page && version4 && (value & UINT32_MAX >> count) != 0);
 }
 
 /* Removes the wildcards at both ends: *.h, .h, +.h, h/\*, *://h, http://\*.h, and a label in
@@ -85,7 +83,7 @@ static enum list_form list_other(struct list_piece piece, bool is_address) {
         return LIST_PLAIN;
     if (list_has(piece, '@') && !list_has(piece, '/'))
         return LIST_MAIL;
-    if (list_network(&piece, true) == LIST_RANGE)
+    if (list_is_range(&piece, true))
         return LIST_RANGE;
     const bool is_odd = is_address && *host.at != '[' && !list_is_ipv6(host) &&
                         !list_is_ipv4(list_split(&host, ':'));
@@ -139,9 +137,8 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
     const bool is_defanged = list_refang(list, piece, escaped);
     list->state.defanged |= is_defanged;
     piece = (struct list_piece){list->text, list->text + list->used};
-    const enum list_form network = list_is_rule(form) ? LIST_PLAIN : list_network(&piece, false);
-    if (network >= LIST_NO_KEY)
-        return network;
+    if (!list_is_rule(form) && list_is_range(&piece, false))
+        return LIST_RANGE;
     const bool has_host = bloom_url_parse(&list->url, piece.at, list_length(piece), list->key);
     enum list_form other = has_host && list->url.scheme
                                ? LIST_PLAIN
@@ -159,7 +156,7 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
                : list_find_any(whole, ", ;|") < whole.end ? LIST_WHOLE /* warns, so it goes first */
                : is_defanged                              ? LIST_DEFANGED
                : wildcard                                 ? LIST_WILDCARD
-                                                          : network;
+                                                          : form;
     form = list_settle(list, form);
     if (list->url.address)
         return form;

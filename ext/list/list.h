@@ -37,7 +37,6 @@
     FORM(LIST_WILDCARD, "wildcard")                                                                \
     FORM(LIST_DEFANGED, "defanged")                                                                \
     FORM(LIST_BYTES, "not UTF-8, read byte by byte")                                               \
-    FORM(LIST_NETWORK_OF_ONE, "network of one address")                                            \
     FORM(LIST_EXCEPTION, "no entry: an exception")                                                 \
     FORM(LIST_MODIFIER, "no entry: it does not block")                                             \
     FORM(LIST_COSMETIC, "no entry: a cosmetic rule")                                               \
@@ -190,9 +189,9 @@ static inline enum list_form list_settle(const struct bloom_list *list, enum lis
 }
 
 /* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
- * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. If it may be a page, what
- * is not the first address of its network is one, as in 192.0.2.7/24. */
-enum list_form list_network(struct list_piece *piece, bool may_be_page);
+ * 192.0.2.1-9. Otherwise removes a /32 or /128 after an address. If it may be a page, what is not
+ * the first address of its network is one, as in 192.0.2.7/24. */
+bool list_is_range(struct list_piece *piece, bool may_be_page);
 
 /* adblock.c */
 list_reader list_adblock;

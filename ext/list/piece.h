@@ -200,7 +200,7 @@ static inline bool list_is_ip(struct list_piece piece) {
 
 /* Returns true for an address that a resolver answers for a host that it blocks. */
 static inline bool list_is_sink(struct list_piece piece) {
-    return list_is_one_of(piece, "0.0.0.0,::,::1,[::],[::1],") ||
+    return list_is_one_of(piece, "0,0.0.0.0,::,::1,[::],[::1],") ||
            (list_begins(piece, "127.") && list_is_ipv4(piece));
 }
 

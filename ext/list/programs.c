@@ -7,10 +7,8 @@
 static bool list_is_of_hosts(struct list_piece address) {
     uint16_t groups[IPV6_GROUPS];
     uint32_t bits;
-    if (list_is(address, "0"))
-        return true;
     if (list_read_ipv4(address, &bits))
-        return bits >> 24 == 0 || bits >> 24 == 10 || bits >> 24 == 127 || bits >> 24 >= 224 ||
+        return bits >> 24 == 0 || bits >> 24 == 10 || bits >> 24 >= 224 ||
                bits >> 22 == (100 << 2 | 1) || bits >> 16 == (169 << 8 | 254) ||
                bits >> 20 == (172 << 4 | 1) || bits >> 16 == (192 << 8 | 168);
     address.end = list_find(address, '%');
@@ -29,25 +27,24 @@ enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
     if (at == line->end || (*at != '.' && *at != ':' && !list_is_blank(*at)))
         return LIST_OTHER; /* early, because most lines do not begin so */
     struct list_piece rest = *line, address = list_word(&rest), next;
-    const bool is_zero = list_is(address, "0");
-    if (address.end == line->end || (!is_zero && !list_is_ip(address)))
+    const bool is_sink = list_is_sink(address);
+    if (address.end == line->end || (!is_sink && !list_is_ip(address)))
         return LIST_OTHER;
     rest.end = list_find(rest, '#');
     const struct list_piece names = rest;
     next = list_word(&rest);
     if (next.at == next.end)
         return LIST_OTHER;
-    const bool is_public = !list_is_of_hosts(address);
+    const bool is_public = !is_sink && !list_is_of_hosts(address);
     struct list_piece range = {line->at, rest.end};
-    if (list_network(&range, false) == LIST_RANGE)
+    if (list_is_range(&range, false))
         return LIST_RANGE;
     if (!is_public && (list_has_scheme(next) || list_is(next, "-")))
         return LIST_OTHER;
     const struct list_piece third = list_word(&rest); /* the size of a range is a number */
-    if (!is_zero && !list_is_sink(address) && list_is_ip(next) &&
-        (third.at == third.end || list_is_number(third)))
+    if (!is_sink && list_is_ip(next) && (third.at == third.end || list_is_number(third)))
         return LIST_RANGE;
-    if (is_public || (!is_zero && list_is_number(next))) {
+    if (is_public) {
         *line = address;
         return LIST_FIELD;
     }
@@ -113,14 +110,12 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
         return list_is_one_of(list_word(&rest), "$generate,$include,$origin,$ttl,") ? LIST_DIRECTIVE
                                                                                     : LIST_NO_HOST;
-    if (*line->at == '"' || list_has(*line, ',') || (*line->at != '@' && !list_has_blank(*line)))
+    if (*line->at == '"' || list_has(*line, ',') || !list_has_blank(*line))
         return LIST_OTHER; /* early, because most lines do */
     owner = list_word(&rest);
     type = list_word(&rest);
     if (list_is_defanged(list, owner)) /* a person has written it */
         return LIST_OTHER;
-    if (list_is(owner, "@"))
-        return LIST_DIRECTIVE;
     while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
         type = list_word(&rest);
     target = list_word(&rest);

@@ -9,15 +9,14 @@
 #include <stdlib.h>
 
 /* If a piece begins with [.], (dot) or the like, returns the length of that and sets *meant to what
- * it stands for. Otherwise returns 0. In a path only square brackets count, and both of them. */
-static size_t list_bracket(struct list_piece piece, bool in_path, const char **meant) {
+ * it stands for. Otherwise returns 0. */
+static size_t list_bracket(struct list_piece piece, const char **meant) {
     static const struct {
         const char *written, *meant;
     } BRACKETS[] = {{"[.]", "."},   {"[dot]", "."}, {"[:]", ":"},   {"[://]", "://"},
                     {"[/]", "/"},   {"(.)", "."},   {"(dot)", "."}, {"{.}", "."},
                     {"{dot}", "."}, {"[.", "."},    {".]", "."}};
-    const bool may_be = *piece.at == '[' ||
-                        (!in_path && (*piece.at == '(' || *piece.at == '{' || *piece.at == '.'));
+    const bool may_be = memchr("[({.", *piece.at, 4) != NULL;
     for (size_t i = 0; may_be && i < sizeof BRACKETS / sizeof *BRACKETS; i++)
         if (list_begins(piece, BRACKETS[i].written)) {
             *meant = BRACKETS[i].meant;
@@ -38,7 +37,6 @@ size_t list_mangled_scheme(struct list_piece piece) {
 bool list_refang(struct bloom_list *list, struct list_piece piece, const char *escaped) {
     const size_t mangled = list_mangled_scheme(piece);
     bool defanged = mangled > 0;
-    unsigned slashes = 0;
     uint8_t *to = list->text;
     list->judged = (struct list_piece){NULL, NULL}; /* that field's text is overwritten */
     if (defanged) {
@@ -48,9 +46,8 @@ bool list_refang(struct bloom_list *list, struct list_piece piece, const char *e
     }
     while (piece.at < piece.end) {
         const char *meant = NULL;
-        const size_t bracket = list_bracket(piece, slashes > 2, &meant);
+        const size_t bracket = list_bracket(piece, &meant);
         if (bracket == 0) {
-            slashes += *piece.at == '/';
             piece.at += escaped != NULL && list_begins(piece, escaped);
             *to++ = *piece.at++;
             continue;
@@ -190,7 +187,7 @@ static const uint8_t *list_defanged_end(struct list_piece entry) {
     for (; at < entry.end && strchr(" \t,|<\"", *at) == NULL; at++) {
         const bool in_path = at > entry.at + 1 && at[-1] == '/' && at[-2] != '/';
         if (*at == '[' && (in_path || closed <= at || closed == entry.at) &&
-            list_bracket((struct list_piece){at, entry.end}, false, &meant) == 0)
+            list_bracket((struct list_piece){at, entry.end}, &meant) == 0)
             break;
     }
     return at;
@@ -219,7 +216,7 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
     if (has_scheme)
         return is_defanged ? LIST_IS_SURE : LIST_IS_URL;
     struct list_piece host = {field->at, list_find_any(*field, "/:?")};
-    if (list_has(host, ' ') && list_network(&host, false) != LIST_RANGE)
+    if (list_has(host, ' ') && !list_is_range(&host, false))
         return LIST_IS_WORD; /* early, because prose is long */
     const enum list_form form = list_read(list, *field, LIST_FIELD);
     return form == LIST_RANGE ? LIST_IS_RANGE
