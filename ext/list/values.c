@@ -181,12 +181,11 @@ static enum list_class list_key_class(const struct bloom_list *list, struct list
 /* Returns where a defanged entry ends: at a comma, bar, blank or quotation mark, or at what its
  * author left out, as in h/<id> and h/[a random name]. */
 static const uint8_t *list_defanged_end(struct list_piece entry) {
-    const uint8_t *at = entry.at,
-                  *closed = list_last(entry, ']').at; /* entry.at without a bracket */
+    const uint8_t *at = entry.at, *closed = list_last(entry, ']').at;
     const char *meant;
     for (; at < entry.end && strchr(" \t,|<\"", *at) == NULL; at++) {
         const bool in_path = at > entry.at + 1 && at[-1] == '/' && at[-2] != '/';
-        if (*at == '[' && (in_path || closed <= at || closed == entry.at) &&
+        if (*at == '[' && (in_path || closed <= at) &&
             list_bracket((struct list_piece){at, entry.end}, &meant) == 0)
             break;
     }
@@ -219,10 +218,9 @@ static enum list_class list_judge(struct bloom_list *list, struct list_piece *fi
     if (list_has(host, ' ') && !list_is_range(&host, false))
         return LIST_IS_WORD; /* early, because prose is long */
     const enum list_form form = list_read(list, *field, LIST_FIELD);
-    return form == LIST_RANGE ? LIST_IS_RANGE
-           : list_ends(*field, " ") || (form >= LIST_NO_KEY && form != LIST_LOCAL)
-               ? LIST_IS_WORD
-               : list_key_class(list, *field);
+    return form == LIST_RANGE                          ? LIST_IS_RANGE
+           : form >= LIST_NO_KEY && form != LIST_LOCAL ? LIST_IS_WORD
+                                                       : list_key_class(list, *field);
 }
 
 /* Returns true if three words in a row begin with letters, unlike those of a date. */
