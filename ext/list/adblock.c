@@ -136,17 +136,16 @@ static enum list_form list_with_options(struct bloom_list *list, struct list_pie
                                 : has[LIST_KIND] && !has[LIST_PAGE] ? LIST_ADBLOCK_CONDITION
                                                                     : LIST_ADBLOCK_OPTIONS;
     if (with != LIST_PLAIN && !list_has(options, '~') && !list_contains(options, "denyallow"))
-        list->state.kept = options, list->state.kept_form = with;
+        list->kept = options, list->kept_form = with;
     return with;
 }
 
 const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
                                  enum list_form *form) {
-    const size_t length = list_length(list->state.kept);
-    if (length == 0 || length >= list_length(rest) ||
-        memcmp(rest.at, list->state.kept.at, length) != 0)
+    const size_t length = list_length(list->kept);
+    if (length == 0 || length >= list_length(rest) || memcmp(rest.at, list->kept.at, length) != 0)
         return rest.at;
-    *form = list->state.kept_form;
+    *form = list->kept_form;
     return rest.at + length;
 }
 
@@ -186,13 +185,13 @@ static bool list_ends_in_name(struct list_piece pattern) {
  * because uBlock and AdGuard take a name for a host. A name that ends like a file is not a host. */
 bool list_is_part(const struct bloom_list *list, struct list_piece pattern) {
     const bool is_odd = *pattern.at == '-' || *pattern.at == '_' || *pattern.at == '.';
-    if ((!list->state.adblock && !is_odd) || list_is_ipv6(pattern))
+    if ((!list->adblock && !is_odd) || list_is_ipv6(pattern))
         return false;
     if (list_is_one_of(list_last(pattern, '.'), "aspx,css,gif,htm,html,jpg,js,php,png,swf,"))
         return true;
     while (pattern.at < pattern.end && (list_is_of_name(*pattern.at) || *pattern.at == '.'))
         pattern.at++;
-    return list->state.adblock && (is_odd || pattern.at < pattern.end);
+    return list->adblock && (is_odd || pattern.at < pattern.end);
 }
 
 enum list_form list_adblock(struct bloom_list *list, struct list_piece *line) {

@@ -135,7 +135,7 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
     if (list_has(piece, '*') && !list_begins(piece, "h**p") && form != LIST_FIELD)
         return LIST_INNER_WILDCARD;
     const bool is_defanged = list_refang(list, piece, escaped);
-    list->state.defanged |= is_defanged;
+    list->defanged |= is_defanged;
     piece = (struct list_piece){list->text, list->text + list->used};
     if (!list_is_rule(form) && list_is_range(&piece, false))
         return LIST_RANGE;

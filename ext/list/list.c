@@ -7,6 +7,8 @@
 
 #include "base/limits.h"
 
+#include <stddef.h>
+
 const char *list_note(enum list_form form) {
 #define LIST_NOTE(form, words) words,
     static const char *const NOTES[] = {LIST_FORMS(LIST_NOTE)};
@@ -14,13 +16,10 @@ const char *list_note(enum list_form form) {
 }
 
 void bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length) {
+    memset(list, 0, offsetof(struct bloom_list, url));
     list->bytes = bytes;
     list->length = length;
-    list->at = 0;
     list->line_feed = url_find(bytes, 0, length, '\n');
-    list->judged = (struct list_piece){NULL, NULL};
-    list->line = 0;
-    list->state = (struct list_state){.begun = false};
 }
 
 /* Goes past a line that stops there. */
@@ -41,7 +40,7 @@ static struct list_piece list_next_line(struct bloom_list *list) {
         start, list->bytes + url_find(list->bytes, list->at, list->line_feed, '\r')};
     list_end_line(list, line.end);
     /* The fields at the ends of a row may be empty. */
-    return list->state.heading.separator == '\t' && list_has(line, '\t') ? line : list_trim(line);
+    return list->heading.separator == '\t' && list_has(line, '\t') ? line : list_trim(line);
 }
 
 /* Reads the next line if it is nothing but a plain URL, in one of the three most common forms. What
@@ -52,12 +51,12 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     enum { PLAIN_MOST = BLOOM_LIST_LINE_MOST - 16 }; /* with room for what is around it */
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length, *at = start;
     struct bloom_url_plain plain;
-    if (!list->state.begun || list->state.heading.fields > 0 ||
+    if (!list->begun || list->heading.fields > 0 ||
         end - at <= 10) /* so that the longest of what is before a host can be read */
         return false;
     *form = LIST_PLAIN;
     if (url_is_letter(*at)) {
-        if (list->state.adblock)
+        if (list->adblock)
             return false; /* perhaps only a part of an address */
     } else if (at[0] == '|' && at[1] == '|') {
         *form = LIST_ADBLOCK;
@@ -68,7 +67,7 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     } else if (memcmp(at, "127.0.0.1", 9) == 0 && list_is_blank(at[9])) {
         *form = LIST_HOSTS;
         at += 10;
-    } else if (list->state.adblock || *at == '-' || *at == '_') {
+    } else if (list->adblock || *at == '-' || *at == '_') {
         return false;
     } else if (at[0] == '*' && at[1] == '.') {
         *form = LIST_WILDCARD;
@@ -126,11 +125,11 @@ struct list_piece list_without_remark(struct list_piece line) {
 
 static enum list_form list_remark(struct bloom_list *list, struct list_piece *line) {
     const bool is_empty = line->at == line->end;
-    if (!is_empty && (!list_is_remark(*line) || *line->at == list->state.heading.separator)) {
-        list->state.begun = true;
+    if (!is_empty && (!list_is_remark(*line) || *line->at == list->heading.separator)) {
+        list->begun = true;
         return LIST_OTHER;
     }
-    list->state.adblock |= !is_empty && *line->at == '[';
+    list->adblock |= !is_empty && *line->at == '[';
     return LIST_NOTHING;
 }
 
@@ -173,8 +172,8 @@ static enum list_form list_read_line(struct bloom_list *list, struct list_piece 
         form = ORDER[i](list, &entry);
     if ((form == LIST_HOSTS || form == LIST_DNSMASQ || form == LIST_NAMES) &&
         entry.at < entry.end) {
-        list->state.names = entry;
-        list->state.form = form == LIST_NAMES ? LIST_FIELD : form;
+        list->names = entry;
+        list->names_form = form == LIST_NAMES ? LIST_FIELD : form;
         return LIST_NOTHING;
     }
     if (form != LIST_NOTHING && form < LIST_NO_KEY)
@@ -189,9 +188,9 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
     enum list_form form = LIST_NOTHING;
     bool is_text = false; /* known to be text */
     for (;;) {
-        if (list->state.names.at < list->state.names.end) {
-            piece = list_next_name(&list->state.names, list->state.form);
-            form = list_read(list, piece, list->state.form);
+        if (list->names.at < list->names.end) {
+            piece = list_next_name(&list->names, list->names_form);
+            form = list_read(list, piece, list->names_form);
             break;
         }
         if ((is_text = list_next_plain(list, &piece, &form)))

@@ -75,20 +75,6 @@ struct list_heading {
     uint64_t named; /* bit i: field i may be the entry if that one is not */
 };
 
-/* What a line leaves for the next call. */
-struct list_state {
-    /* The rest of a line with several names, and how it is read. */
-    struct list_piece names;
-    enum list_form form;
-    bool begun;    /* a line has been read that is not a remark, so no heading can follow */
-    bool adblock;  /* the list has the heading [Adblock ...] */
-    bool defanged; /* something defanged has been read */
-    /* The last options of a rule that do the same whatever its pattern is, from their dollar on. */
-    struct list_piece kept;
-    enum list_form kept_form;
-    struct list_heading heading;
-};
-
 /* The longest line, in bytes. */
 enum { BLOOM_LIST_LINE_MOST = 16384 };
 
@@ -98,12 +84,22 @@ struct bloom_list {
     size_t at;        /* where the next line begins */
     size_t line_feed; /* the first one from a place on that is not beyond the next line */
     uint64_t line;    /* counts from 1, once a line has been read */
-    struct list_state state;
-    struct bloom_url url;
-    /* The entry that was read last: as text without wildcards and defanging, and its key. */
-    struct list_piece judged; /* that entry as a field, with its form */
+    bool begun;       /* a line has been read that is not a remark, so no heading can follow */
+    bool adblock;     /* the list has the heading [Adblock ...] */
+    bool defanged;    /* something defanged has been read */
+    struct list_heading heading;
+    /* The rest of a line with several names, and how it is read. */
+    struct list_piece names;
+    enum list_form names_form;
+    /* The last options of a rule that do the same whatever its pattern is, from their dollar on. */
+    struct list_piece kept;
+    enum list_form kept_form;
+    /* The entry that was read last: as a field, with its form, or else with none; as text without
+     * wildcards and defanging; and its key. */
+    struct list_piece judged;
     enum list_form judged_form;
-    size_t used; /* of the text */
+    struct bloom_url url; /* what is before it is zero at first */
+    size_t used;          /* of the text */
     uint8_t text[BLOOM_LIST_LINE_MOST];
     uint8_t key[BLOOM_URL_ROOM(BLOOM_LIST_LINE_MOST)];
 };

@@ -33,9 +33,8 @@ static inline struct list_piece list_after_quotes(struct list_piece rest) {
 /* Removes the first field from the rest of a line, and returns it as it is written. After the last
  * field the rest begins past the end of the line. */
 static inline struct list_piece list_next_field(struct list_piece *rest, uint8_t separator) {
-    const struct list_piece rest_after_quotes = list_after_quotes(*rest);
-    const struct list_piece field = {rest->at,
-                                     list_find_either(rest_after_quotes, separator, separator)};
+    const struct list_piece open = list_after_quotes(*rest),
+                            field = {rest->at, list_find_either(open, separator, separator)};
     rest->at = field.end + 1;
     return field;
 }
@@ -119,7 +118,7 @@ enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
     const bool has_tab = list_has(*line, '\t'), is_quoted = *line->at == '"',
                has_bar = list_has(*line, '|'), is_code = has_bar && list_contains(*line, " || "),
                has_bars = has_bar && !is_quoted && !is_code && list_contains(*line, " |");
-    if (!has_tab && (list->state.adblock || *line->at == '/'))
+    if (!has_tab && (list->adblock || *line->at == '/'))
         return LIST_OTHER;
     const uint8_t *end = list_find_any(list_after_quotes(*line), is_code ? ",;" : ",;|");
     if (!has_tab && end == line->end) {
@@ -139,7 +138,7 @@ enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
 /* The heading of a table: names of fields, one of which is the name of the entries. In a remark it
  * begins with `#`, or `#fields` of Zeek. */
 enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
-    if (list->state.begun || line->at == line->end)
+    if (list->begun || line->at == line->end)
         return LIST_OTHER;
     static const char ZEEK[] = "#fields\t";
     const bool is_zeek = list_begins(*line, ZEEK);
@@ -180,15 +179,15 @@ enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
                  : is_certain ? ~columns[LIST_NO_COLUMN]
                               : columns[LIST_VALUE_COLUMN] | (uint64_t)1 << first;
     const bool is_remark = list_is_remark(*line);
-    list->state.heading = read;
-    list->state.begun = !is_remark;
+    list->heading = read;
+    list->begun = !is_remark;
     return is_remark ? LIST_NOTHING : LIST_HEADING;
 }
 
 /* A row of a table with a heading has as many fields as that. The entry is in the field that the
  * heading names, or in another one that may have it. */
 enum list_form list_row(struct bloom_list *list, struct list_piece *line) {
-    const struct list_heading *heading = &list->state.heading;
+    const struct list_heading *heading = &list->heading;
     struct list_piece rest = *line, named = {line->end, line->end};
     unsigned fields = 0;
     if (heading->fields == 0)

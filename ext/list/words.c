@@ -120,7 +120,7 @@ enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
         *line = defanged;
         return LIST_FIELD;
     }
-    if (list->state.defanged)
+    if (list->defanged)
         return LIST_WORDS;
     for (rest = *line; rest.at < rest.end;) {
         word = list_unquoted(list_word(&rest));
