@@ -140,15 +140,6 @@ static enum list_form list_with_options(struct bloom_list *list, struct list_pie
     return with;
 }
 
-const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
-                                 enum list_form *form) {
-    const size_t length = list_length(list->kept);
-    if (length == 0 || length >= list_length(rest) || memcmp(rest.at, list->kept.at, length) != 0)
-        return rest.at;
-    *form = list->kept_form;
-    return rest.at + length;
-}
-
 /* Returns the dollar before the options of a rule, or the end if there are none. It is the last
  * dollar that a name follows, and then nothing, a value or another option. */
 static const uint8_t *list_options(struct list_piece line) {

@@ -61,12 +61,10 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
     } else if (at[0] == '|' && at[1] == '|') {
         *form = LIST_ADBLOCK;
         at += 2;
-    } else if (memcmp(at, "0.0.0.0", 7) == 0 && list_is_blank(at[7])) {
+    } else if ((memcmp(at, "0.0.0.0", 7) == 0 && list_is_blank(at[7])) ||
+               (memcmp(at, "127.0.0.1", 9) == 0 && list_is_blank(at[9]))) {
         *form = LIST_HOSTS;
-        at += 8;
-    } else if (memcmp(at, "127.0.0.1", 9) == 0 && list_is_blank(at[9])) {
-        *form = LIST_HOSTS;
-        at += 10;
+        at += *at == '0' ? 8 : 10;
     } else if (list->adblock || *at == '-' || *at == '_') {
         return false;
     } else if (at[0] == '*' && at[1] == '.') {
@@ -80,10 +78,12 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
         (*form == LIST_ADBLOCK && at[plain.end - 1] == '-')) /* perhaps a part of a name */
         return false;
     const uint8_t *stop = at + plain.end;
-    if (*form == LIST_ADBLOCK) {
-        stop += stop < most && *stop == '^';
-        if (stop + 1 < most && *stop == '$')
-            stop = list_kept_options(list, (struct list_piece){stop, most}, form);
+    stop += *form == LIST_ADBLOCK && stop < most && *stop == '^';
+    const size_t kept = list_length(list->kept);
+    if (*form == LIST_ADBLOCK && kept < (size_t)(most - stop) && *stop == '$' && kept > 0 &&
+        memcmp(stop, list->kept.at, kept) == 0) {
+        stop += kept;
+        *form = list->kept_form;
     }
     if (*form >= LIST_NO_KEY || (stop < end && *stop != '\n' && *stop != '\r'))
         return false;
@@ -95,10 +95,9 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
 }
 
 bool list_is_remark(struct list_piece line) {
-    struct list_piece words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
-    if (*line.at == '#' || *line.at == '!' || *line.at == ';' ||
-        (list_length(words) == 5 && list_begins(words, "sep="))) /* how Excel names separators */
-        return true;
+    if (memchr("#!;", *line.at, 3) != NULL ||
+        (list_begins(line, "sep=") && line.end - line.at == 5))
+        return true; /* the second is how Excel names separators */
     if (list_begins(line, "//"))
         return list_has_blank(line) || !list_has(line, '.') || line.at[2] == '/';
     return line.end[-1] == ']' && (list_begins(line, "[adblock") || list_begins(line, "[ublock") ||

@@ -177,8 +177,8 @@ bool list_is_local(const struct bloom_list *list, enum list_form form);
  * some names are those of the machine itself. */
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
     const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
-    const bool may_be_local = *list->key == 'l' || *list->key == '[' || *list->key == '0' ||
-                              memcmp(list->key, "127", 3) == 0;
+    const bool may_be_local = memcmp(list->key, "local", 5) == 0 || *list->key == '[' ||
+                              *list->key == '0' || memcmp(list->key, "127", 3) == 0;
     return may_be_local && list_is_local(list, form) ? LIST_LOCAL
            : is_page                                 ? LIST_ADBLOCK_PAGE
                                                      : form;
@@ -191,11 +191,6 @@ bool list_is_range(struct list_piece *piece, bool may_be_page);
 
 /* adblock.c */
 list_reader list_adblock;
-
-/* Reads the options of a rule if they are kept, from their dollar on, after which the rest goes on.
- * Returns their end, with the form of the rule; or their dollar. */
-const uint8_t *list_kept_options(const struct bloom_list *list, struct list_piece rest,
-                                 enum list_form *form);
 
 /* Returns true if a pattern that nothing marks as a rule is only a part of an address. */
 bool list_is_part(const struct bloom_list *list, struct list_piece pattern);
