@@ -105,13 +105,12 @@ bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url
                            list_other(piece, url->address) == LIST_PLAIN);
 }
 
-bool list_is_local(const struct bloom_list *list, enum list_form form) {
-    struct list_piece domain = {list->key, list->key + list->url.host};
+bool list_is_local(const struct bloom_list *list) {
+    struct list_piece host = {list->key, list->key + list->url.host};
     return list->url.address
-               ? !list_is_rule(form) && list->url.length == list->url.host + 1 &&
-                     list_is_sink(domain)
-               : list_is_one_of(domain, "localhost.local,localhost.localdomain,localhost.localhost,"
-                                        "localhost4.localdomain4,localhost6.localdomain6,");
+               ? list->url.length == list->url.host + 1 && list_is_sink(host)
+               : list_is_one_of(host, "localhost.local,localhost.localdomain,localhost.localhost,"
+                                      "localhost4.localdomain4,localhost6.localdomain6,");
 }
 
 bool list_read_plain(struct bloom_list *list, struct list_piece field) {
@@ -137,7 +136,7 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
     const bool is_defanged = list_refang(list, piece, escaped);
     list->defanged |= is_defanged;
     piece = (struct list_piece){list->text, list->text + list->used};
-    if (!list_is_rule(form) && list_is_range(&piece, false))
+    if (list_is_range(&piece, false))
         return LIST_RANGE;
     const bool has_host = bloom_url_parse(&list->url, piece.at, list_length(piece), list->key);
     enum list_form other = has_host && list->url.scheme

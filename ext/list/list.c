@@ -1,8 +1,6 @@
-/* Reads a list line by line, and each line in two steps. First each form in turn is asked for the
- * part of the line that is the entry, until one recognises the line. Then list_read undoes
- * wildcards and defanging, makes the key, and rejects what is not meant as an address (entry.c).
- * Lines that are nothing but a plain URL, as most are, take a shortcut with the same result
- * (list_next_plain). */
+/* Reads a list line by line. Each form in turn is asked for the part of a line that is the entry,
+ * until one recognises the line. Then list_read makes the key (entry.c). Lines that are nothing but
+ * a plain URL, as most are, take a shortcut with the same result (list_next_plain). */
 #include "list/list.h"
 
 #include "base/limits.h"
@@ -96,8 +94,8 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
 
 bool list_is_remark(struct list_piece line) {
     if (memchr("#!;", *line.at, 3) != NULL ||
-        (list_begins(line, "sep=") && line.end - line.at == 5))
-        return true; /* the second is how Excel names separators */
+        (list_length(line) < 8 && list_contains(line, "sep="))) /* how Excel names separators */
+        return true;
     if (list_begins(line, "//"))
         return list_has_blank(line) || !list_has(line, '.') || line.at[2] == '/';
     return line.end[-1] == ']' && (list_begins(line, "[adblock") || list_begins(line, "[ublock") ||

@@ -1,15 +1,9 @@
-/* Reads published lists of malicious addresses.
- *
- * The forms are hosts files, rules of Adblock and uBlock, rules of proxies such as Clash, dnsmasq,
- * unbound, response policy zones, CSV, wildcards, defanged and quoted addresses, and one URL or
- * name per line. ext/URLS.md says how each is read. The form of each line is found by itself, so a
- * list may mix forms.
- *
- * A line is offered to one form after the other (ORDER in list.c). Each form is one function in the
- * file of its family: programs.c, adblock.c, rows.c and words.c.
- *
- * A list is read in place, and nothing is allocated.
- */
+/* Reads published lists of malicious addresses: hosts files, rules of Adblock and uBlock, rules of
+ * proxies such as Clash, dnsmasq, unbound, response policy zones, CSV, wildcards, defanged and
+ * quoted addresses, and one URL or name per line. ext/URLS.md says how each is read. A list may mix
+ * forms, because each line is offered to one form after the other (ORDER in list.c). Each form is
+ * one function in the file of its family: programs.c, adblock.c, rows.c and words.c. Nothing is
+ * allocated. */
 #ifndef BLOOM_LIST_LIST_H
 #define BLOOM_LIST_LIST_H
 
@@ -164,24 +158,19 @@ enum list_form list_read(struct bloom_list *list, struct list_piece piece, enum 
  * nothing, if it is not one. */
 bool list_read_plain(struct bloom_list *list, struct list_piece field);
 
-/* Returns true for the forms of rules of Adblock. */
-static inline bool list_is_rule(enum list_form form) {
-    return form >= LIST_ADBLOCK && form <= LIST_ADBLOCK_CONDITION;
-}
-
-/* Returns true if the key is for the machine itself: a blocking address, localhost.localdomain,
- * localhost4.localdomain4 or the like. A rule of Adblock that names such an address means it. */
-bool list_is_local(const struct bloom_list *list, enum list_form form);
+/* Returns true if the key is for the machine itself: a blocking address, localhost.localdomain and
+ * the like. */
+bool list_is_local(const struct bloom_list *list);
 
 /* Returns the form of an entry whose key is known, because some rules are for one page only, and
  * some names are those of the machine itself. */
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
-    const bool is_page = form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/';
-    const bool may_be_local = memcmp(list->key, "local", 5) == 0 || *list->key == '[' ||
-                              *list->key == '0' || memcmp(list->key, "127", 3) == 0;
-    return may_be_local && list_is_local(list, form) ? LIST_LOCAL
-           : is_page                                 ? LIST_ADBLOCK_PAGE
-                                                     : form;
+    const uint8_t *key = list->key;
+    const bool may_be_local =
+        *key == '[' || *key == '0' || memcmp(key, "127", 3) == 0 || memcmp(key, "local", 5) == 0;
+    if (may_be_local && form != LIST_ADBLOCK_CONDITION && list_is_local(list))
+        return LIST_LOCAL;
+    return form == LIST_ADBLOCK && key[list->url.length - 1] != '/' ? LIST_ADBLOCK_PAGE : form;
 }
 
 /* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
@@ -208,11 +197,10 @@ list_reader list_heading, list_row, list_fields;
 /* words.c */
 list_reader list_marks, list_map, list_words;
 
-/* Returns the entry of a line of words, without signs around it and a label such as `C2:`. It is
- * the first defanged URL, or else the first defanged name of a host (and not of a file), or else
- * the first defanged address, because other hosts may have that address. What looks like a mail
- * address may be a host with another one in front of it, as in good[.]example@evil[.]example, so no
- * host after it counts. The result is empty if there is no entry. */
+/* Returns the entry of a line of words, without signs around it and a label such as `C2:`; empty if
+ * there is none. It is the first defanged URL, or else name of a host (and not of a file), or else
+ * address, because other hosts may have that address. After what looks like a mail address, as in
+ * good[.]example@evil[.]example, no host counts. */
 struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece line);
 
 /* values.c */
@@ -233,9 +221,8 @@ enum list_class {
 };
 
 /* Returns the class of a field. From a field that was defanged it removes what follows the first
- * comma, bar or blank, because a person wrote that, unless the last word is the defanged name of a
- * file. From one without a scheme it removes what follows a bar, and from `Ip:192.0.2.9` the word
- * for the type. */
+ * comma, bar or blank, because a person wrote that; from one without a scheme what follows a bar;
+ * and from `Ip:192.0.2.9` the word for the type. */
 enum list_class list_class_of(struct bloom_list *list, struct list_piece *field);
 
 /* Returns true if all of several words are entries. */

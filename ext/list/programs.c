@@ -137,7 +137,7 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
  * X, of which the host or network is left. */
 enum list_form list_proxy(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    struct list_piece rest = *line, value, policy;
+    struct list_piece rest = *line;
     const struct list_piece word = list_trim(list_split(&rest, ','));
     if (!url_is_letter(*line->at) || word.end == line->end)
         return LIST_OTHER;
@@ -148,9 +148,8 @@ enum list_form list_proxy(struct bloom_list *list, struct list_piece *line) {
                : list_is_one_of(word, "domain-set,rule-set,")             ? LIST_DIRECTIVE
                : list_is_one_of(word, "process-name,src-ip,src-ip-cidr,") ? LIST_NO_URL_FIELD
                                                                           : LIST_OTHER;
-    value = list_unquoted(list_split(&rest, ','));
-    policy = list_trim(list_split(&rest, ','));
-    *line = value;
+    *line = list_unquoted(list_split(&rest, ','));
+    const struct list_piece policy = list_trim(list_split(&rest, ','));
     return list_is_one_of(policy, "direct,pass,proxy,") ? LIST_MODIFIER : LIST_PROXY;
 }
 
@@ -158,12 +157,9 @@ enum list_form list_proxy(struct bloom_list *list, struct list_piece *line) {
  * which list_read removes the backslashes. */
 enum list_form list_expression(struct bloom_list *list, struct list_piece *line) {
     (void)list;
-    const size_t start = list_begins(*line, "(^|\\.)")     ? strlen("(^|\\.)")
-                         : list_begins(*line, "(?:^|\\.)") ? strlen("(?:^|\\.)")
-                                                           : 0;
-    const struct list_piece host = {line->at + start, line->end - 1};
-    if (start == 0)
+    if (!list_begins(*line, "(^|\\.)") && !list_begins(*line, "(?:^|\\.)"))
         return LIST_OTHER;
+    const struct list_piece host = {list_find(*line, ')') + 1, line->end - 1};
     if (!list_ends(*line, "$") || list_find_any(host, "()*+?[]^{|}$") < host.end)
         return LIST_EXPRESSION;
     *line = host;

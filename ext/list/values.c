@@ -1,5 +1,4 @@
 /* The class of a field of a table, by its text. rows.c chooses the entry of a row by the classes.
- *
  * The key of a field that was not meant as an address can match an innocent page, so in doubt a
  * field is not an entry. A name counts as one unless it ends like a file or begins like the name of
  * a package. If a heading or a word for a type says that the field is a host, it does in any case.
