@@ -28,7 +28,7 @@ static bool list_is_cosmetic(struct list_piece line) {
 enum list_option {
     LIST_NO_OPTION,
     LIST_CHANGES,   /* makes a rule that does not block, for example one that cancels another */
-    LIST_REWRITE,   /* the same, unless its value is an error or a blocking address */
+    LIST_REWRITE,   /* the same, unless a resolver answers an error or a blocking address */
     LIST_CONDITION, /* the rule does not stop everybody */
     LIST_VALUES,    /* the same, unless all its values are exceptions for other pages */
     LIST_DENY,      /* the same, but its values are exceptions without a mark */
@@ -114,27 +114,25 @@ static bool list_demands(struct list_piece values, bool denies, struct list_piec
  * options. Keeps options that mean the same for any pattern. */
 static enum list_form list_with_options(struct bloom_list *list, struct list_piece options,
                                         struct list_piece pattern) {
-    /* What a resolver answers for a host that it blocks, also as in NOERROR;A;0.0.0.0. */
-    static const char ANSWERS[] = ",noerror,nxdomain,refused,servfail,0.0.0.0,127.0.0.1,::,::1,";
     struct list_piece rest = {options.at + 1, options.end};
     bool has[LIST_ANY_OPTION + 1] = {false};
     while (rest.at < rest.end) {
         struct list_piece value = list_split(&rest, ',');
         enum list_option option = list_option_of(list_trim(list_split(&value, '=')));
-        if (option == LIST_REWRITE)
-            option = list_length(value) > 0 && list_is_one_of(list_last(value, ';'), ANSWERS)
-                         ? LIST_ANY_OPTION
-                         : LIST_CHANGES;
+        const struct list_piece answer = list_last(value, ';'); /* NXDOMAIN;; has none */
+        if (option == LIST_REWRITE && list_length(value) > 0 &&
+            (list_is_one_of(answer, ",noerror,nxdomain,refused,servfail,") || list_is_sink(answer)))
+            option = LIST_ANY_OPTION;
         else if (option == LIST_VALUES || option == LIST_DENY)
             option = list_demands(value, option == LIST_DENY, pattern) ? LIST_CONDITION
                                                                        : LIST_ANY_OPTION;
         has[option] = true;
     }
-    const enum list_form with = has[LIST_CHANGES]                   ? LIST_MODIFIER
-                                : has[LIST_CONDITION]               ? LIST_ADBLOCK_CONDITION
-                                : has[LIST_NO_OPTION]               ? LIST_PLAIN
-                                : has[LIST_KIND] && !has[LIST_PAGE] ? LIST_ADBLOCK_CONDITION
-                                                                    : LIST_ADBLOCK_OPTIONS;
+    const enum list_form with = has[LIST_CHANGES] || has[LIST_REWRITE] ? LIST_MODIFIER
+                                : has[LIST_CONDITION]                  ? LIST_ADBLOCK_CONDITION
+                                : has[LIST_NO_OPTION]                  ? LIST_PLAIN
+                                : has[LIST_KIND] && !has[LIST_PAGE]    ? LIST_ADBLOCK_CONDITION
+                                                                       : LIST_ADBLOCK_OPTIONS;
     if (with != LIST_PLAIN && !list_has(options, '~') && !list_contains(options, "denyallow"))
         list->kept = options, list->kept_form = with;
     return with;
