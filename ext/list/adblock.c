@@ -133,8 +133,10 @@ static enum list_form list_with_options(struct bloom_list *list, struct list_pie
                                 : has[LIST_NO_OPTION]                  ? LIST_PLAIN
                                 : has[LIST_KIND] && !has[LIST_PAGE]    ? LIST_ADBLOCK_CONDITION
                                                                        : LIST_ADBLOCK_OPTIONS;
-    if (with != LIST_PLAIN && !list_has(options, '~') && !list_contains(options, "denyallow"))
-        list->kept = options, list->kept_form = with;
+    if (with != LIST_PLAIN && !list_has(options, '~') && !list_contains(options, "denyallow")) {
+        list->kept = options;
+        list->kept_form = with;
+    }
     return with;
 }
 

@@ -63,8 +63,8 @@ static inline bool list_is(struct list_piece piece, const char *word) {
     return list_begins(piece, word) && list_length(piece) == strlen(word);
 }
 
-/* Returns true if a piece is one of some words in lower case, each with a comma after it. A comma in
- * front of them stands for an empty piece. */
+/* Returns true if a piece is one of some words in lower case, each with a comma after it, one of
+ * which may be empty. */
 static inline bool list_is_one_of(struct list_piece piece, const char *words) {
     for (const uint8_t *at = piece.at; *words != '\0'; words++) {
         if (*words == ',' && at == piece.end)

@@ -170,8 +170,7 @@ enum list_form list_expression(struct bloom_list *list, struct list_piece *line)
 enum list_form list_signature(struct bloom_list *list, struct list_piece *line) {
     const struct list_piece action = {line->at, list_find(*line, ' ')};
     (void)list;
-    return line->end[-1] == ')' && list_is_one_of(action, "alert,drop,log,pass,reject,") &&
-                   list_contains(*line, "msg:")
+    return list_is_one_of(action, "alert,drop,log,pass,reject,") && list_contains(*line, "msg:")
                ? LIST_SIGNATURE
                : LIST_OTHER;
 }

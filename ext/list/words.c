@@ -128,7 +128,7 @@ enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
             *line = word;
             return LIST_FIELD;
         }
-        if (list_length(word) > 0 && url_is_letter(*word.at))
+        if (url_is_letter(*word.at))
             break;
     }
     rest = *line;
