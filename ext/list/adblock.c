@@ -3,19 +3,19 @@
  * who opens the page that it names, because only such a rule is an entry without a condition. */
 #include "list/list.h"
 
-/* Returns true if a rule of Adblock, uBlock or AdGuard is about elements of a page. It has a mark
- * (##, #@#, #?#, #$#, #%#, #$?# and so on, $$, $@$) after the domains that it is for, or after a
- * regular expression for them. Before a mark with # is no scheme, quotation mark or semicolon, and
- * no blank except after a comma. With a blank before the mark and one after it, it is a remark. */
+/* Returns true if a rule is about elements of a page. It has a mark (##, #@#, #?#, #$#, #%#, #$?#
+ * and so on) after its domains, in which is no scheme, quotation mark or semicolon, and no blank
+ * but after a comma; or after any regular expression. With a blank before the mark and one after
+ * it, it is a remark. Without such a mark, $$ and $@$ after names are one. */
 static bool list_is_cosmetic(struct list_piece line) {
     const uint8_t *mark = list_find(line, '#'), *after = mark + (mark < line.end);
-    const struct list_piece dollar = {list_find(line, '$'), line.end};
-    if (list_begins(dollar, "$$") || list_begins(dollar, "$@$"))
-        return list_find_any((struct list_piece){line.at, dollar.at}, "/:") == dollar.at;
     while (after < line.end && memchr("@$?%", *after, 4) != NULL)
         after++;
-    if (after == line.end || *after != '#')
-        return false;
+    if (after == line.end || *after != '#') {
+        const struct list_piece dollar = {list_find(line, '$'), line.end};
+        return dollar.at > line.at && (list_begins(dollar, "$$") || list_begins(dollar, "$@$")) &&
+               list_find_any((struct list_piece){line.at, dollar.at}, " \t\"#/:;=?|") == dollar.at;
+    }
     const struct list_piece scope = list_trim((struct list_piece){line.at, mark});
     for (const uint8_t *at = scope.at; at < scope.end && *line.at != '/'; at++)
         if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ','))
@@ -75,17 +75,17 @@ static struct list_piece list_pattern_host(struct list_piece pattern) {
     return (struct list_piece){pattern.at, list_find_any(pattern, "/^:?|*")};
 }
 
-/* Returns true if a host may be a domain or below it, because it contains it. Of word.* it contains
- * the word. Whether it matches another wildcard or a regular expression is not known. A host that
- * is longer than DNS allows is not compared, so that a line takes linear time. */
+/* Returns true if a host ends with a domain, or contains the word of word.*, or if that is not
+ * known: of other wildcards, of regular expressions, and of a host that is longer than DNS allows,
+ * so that a line takes linear time. */
 static bool list_is_below(struct list_piece host, struct list_piece domain) {
-    enum { HOST_MOST = 255 };
-    domain.end -= list_ends(domain, ".*") ? 2 : 0;
+    const bool any_suffix = list_ends(domain, ".*");
+    domain.end -= any_suffix ? 2 : 0;
     const size_t length = list_length(domain);
-    if (list_has(domain, '*') || list_begins(domain, "/") || list_length(host) > HOST_MOST)
+    if (list_has(domain, '*') || list_begins(domain, "/") || list_length(host) > 255)
         return true;
     for (; length > 0 && length <= list_length(host); host.at++) {
-        size_t i = 0;
+        size_t i = any_suffix || length == list_length(host) ? 0 : length + 1;
         while (i < length && url_lower(host.at[i]) == url_lower(domain.at[i]))
             i++;
         if (i == length)

@@ -2,12 +2,15 @@
 #include "list/list.h"
 
 struct list_piece list_trim_wide(struct list_piece piece) {
-    static const char BLANKS[][4] = {
-        /* clang-format off */
-        " ", "\t", "\xc2\xa0", "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\xa8", "\xe2\x80\xaf",
-        "\xe3\x80\x80", BLOOM_BYTE_ORDER_MARK
-        /* clang-format on */
-    };
+    static const char BLANKS[][4] = {" ",
+                                     "\t",
+                                     "\xc2\xa0",
+                                     "\xe2\x80\x8b",
+                                     "\xe2\x80\x8e",
+                                     "\xe2\x80\xa8",
+                                     "\xe2\x80\xaf",
+                                     "\xe3\x80\x80",
+                                     BLOOM_BYTE_ORDER_MARK};
     for (size_t i = 0; i < sizeof BLANKS / sizeof *BLANKS && !list_is_trimmed(piece);) {
         const bool begins = list_begins(piece, BLANKS[i]),
                    ends = !begins && list_ends(piece, BLANKS[i]);
@@ -78,7 +81,9 @@ static bool list_wildcard(struct list_piece *line) {
  * address, whose host everybody uses, or a number, because people write an address only in its
  * usual form. */
 static enum list_form list_other(struct list_piece piece, bool is_address) {
-    struct list_piece host = {piece.at, is_address ? list_find_any(piece, "/?#\\") : piece.end};
+    struct list_piece host = {piece.at + (list_begins(piece, "//") ? 2 : 0), piece.end};
+    host.end = is_address ? list_find_any(host, "/?#\\") : host.end;
+    host = list_last(host, '@');
     if (list_has_scheme(piece))
         return LIST_PLAIN;
     if (list_has(piece, '@') && !list_has(piece, '/'))
@@ -128,7 +133,6 @@ bool list_read_plain(struct bloom_list *list, struct list_piece field) {
 /* Makes the key of an entry that is not a plain URL. */
 static enum list_form list_make(struct bloom_list *list, struct list_piece piece,
                                 enum list_form form) {
-    const struct list_piece whole = piece;
     const char *escaped = form == LIST_FIELD ? "\"\"" : form == LIST_ANCHORED ? "\\." : NULL;
     const bool wildcard = list_wildcard(&piece);
     if (list_has(piece, '*') && !list_begins(piece, "h**p") && form != LIST_FIELD)
@@ -151,11 +155,12 @@ static enum list_form list_make(struct bloom_list *list, struct list_piece piece
     if (other >= LIST_NO_KEY)
         return other;
     if (form == LIST_PLAIN)
-        form = !bloom_is_utf8(list->text, list->used)     ? LIST_BYTES
-               : list_find_any(whole, ", ;|") < whole.end ? LIST_WHOLE /* warns, so it goes first */
-               : is_defanged                              ? LIST_DEFANGED
-               : wildcard                                 ? LIST_WILDCARD
-                                                          : form;
+        form = !bloom_is_utf8(list->text, list->used) ? LIST_BYTES
+               : list_find_any(piece, ", ;|") < piece.end
+                   ? LIST_WHOLE /* warns, so it goes before others */
+               : is_defanged ? LIST_DEFANGED
+               : wildcard    ? LIST_WILDCARD
+                             : form;
     form = list_settle(list, form);
     if (list->url.address)
         return form;
@@ -168,8 +173,7 @@ enum list_form list_read(struct bloom_list *list, struct list_piece piece, enum 
     piece = list_trim(piece);
     if (form == LIST_HOSTS && list_is_ip(piece))
         return LIST_HOSTS_ADDRESS;
-    const bool is_judged = piece.at == list->judged.at && piece.end == list->judged.end;
-    if (form == LIST_FIELD && is_judged)
+    if (form == LIST_FIELD && piece.at == list->judged.at && piece.end == list->judged.end)
         return list->judged_form;
     if (list_read_plain(list, piece))
         return list_settle(list, form);

@@ -41,9 +41,8 @@ static struct list_piece list_next_line(struct bloom_list *list) {
     return list->heading.separator == '\t' && list_has(line, '\t') ? line : list_trim(line);
 }
 
-/* Reads the next line if it is nothing but a plain URL, in one of the three most common forms. What
- * the other functions would find in such a line is known, so they are skipped. Returns false, and
- * reads nothing, if the next line is a different one. */
+/* Reads the next line if it is a plain URL in one of the four most common forms, of which it is
+ * known what the other functions would find. Otherwise returns false, and reads nothing. */
 static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
                             enum list_form *form) {
     enum { PLAIN_MOST = BLOOM_LIST_LINE_MOST - 16 }; /* with room for what is around it */
@@ -94,10 +93,11 @@ static bool list_next_plain(struct bloom_list *list, struct list_piece *entry,
 
 bool list_is_remark(struct list_piece line) {
     if (memchr("#!;", *line.at, 3) != NULL ||
-        (list_length(line) < 8 && list_contains(line, "sep="))) /* how Excel names separators */
+        (list_length(line) < 8 && (list_begins(line, "sep=") || list_begins(line, "\"sep="))))
         return true;
     if (list_begins(line, "//"))
-        return list_has_blank(line) || !list_has(line, '.') || line.at[2] == '/';
+        return list_find_any(line, " \t") < line.end || list_find_any(line, ".:") == line.end ||
+               line.at[2] == '/';
     return line.end[-1] == ']' && (list_begins(line, "[adblock") || list_begins(line, "[ublock") ||
                                    list_begins(line, "[adguard"));
 }

@@ -88,12 +88,13 @@ struct bloom_list {
     /* The last options of a rule that do the same whatever its pattern is, from their dollar on. */
     struct list_piece kept;
     enum list_form kept_form;
-    /* The entry that was read last: as a field, with its form, or else with none; as text without
-     * wildcards and defanging; and its key. */
+    /* The field that was judged last, and what it is. */
     struct list_piece judged;
     enum list_form judged_form;
-    struct bloom_url url; /* what is before it is zero at first */
-    size_t used;          /* of the text */
+    /* Above is what bloom_list_begin sets. Below is the entry that was read last: as text without
+     * wildcards and defanging, and its key. */
+    struct bloom_url url;
+    size_t used; /* of the text */
     uint8_t text[BLOOM_LIST_LINE_MOST];
     uint8_t key[BLOOM_URL_ROOM(BLOOM_LIST_LINE_MOST)];
 };
@@ -112,10 +113,9 @@ struct bloom_list_entry {
     const char *note; /* why it is not an entry, or how it was read; NULL: as a URL or name */
 };
 
-/* Returns true if a text may be added as an entry by itself. url and key are what bloom_url_parse
- * made of it. Every text with a scheme may, and every key that a list has. Without a scheme a text
- * may not if its host is not a name or address, or if it is a range of addresses, a number, a date
- * or a mail address. */
+/* Returns true if a text may be added as an entry by itself: every text with a scheme, every key
+ * that a list has, and any other whose host is a name or address, unless it is a range, a number, a
+ * date or a mail address. url and key are what bloom_url_parse made of it. */
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key);
 
@@ -141,7 +141,7 @@ typedef enum list_form list_reader(struct bloom_list *list, struct list_piece *l
 
 /* list.c */
 
-/* Recognises remarks: #, !, ;, // alone or in a line of several words, [Adblock Plus 2.0]. */
+/* Recognises remarks: #, !, ;, [Adblock Plus 2.0], sep=;, and // unless an address follows. */
 bool list_is_remark(struct list_piece line);
 
 /* Removes the remark after an entry. A dot or a colon is before it, and its sign follows a blank
@@ -150,27 +150,24 @@ struct list_piece list_without_remark(struct list_piece line);
 
 /* entry.c */
 
-/* Makes the key of an entry that a form has found. Returns its form, or why it is not an entry
- * after all. */
+/* Makes the key of an entry that a form has found. Returns its form, or why it is not one. */
 enum list_form list_read(struct bloom_list *list, struct list_piece piece, enum list_form form);
 
-/* Makes the key of a field that is a plain URL, as list_read would. Returns false, and does
- * nothing, if it is not one. */
+/* The same for a field that is a plain URL. Returns false, and does nothing, for any other. */
 bool list_read_plain(struct bloom_list *list, struct list_piece field);
 
-/* Returns true if the key is for the machine itself: a blocking address, localhost.localdomain and
- * the like. */
+/* Returns true if the key is for the machine itself: a blocking address or a name of its own. */
 bool list_is_local(const struct bloom_list *list);
 
 /* Returns the form of an entry whose key is known, because some rules are for one page only, and
  * some names are those of the machine itself. */
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
-    const uint8_t *key = list->key;
+    const struct list_piece key = {list->key, list->key + list->url.length};
     const bool may_be_local =
-        *key == '[' || *key == '0' || memcmp(key, "127", 3) == 0 || memcmp(key, "local", 5) == 0;
+        *key.at == '[' || *key.at == '0' || list_begins(key, "127") || list_begins(key, "local");
     if (may_be_local && form != LIST_ADBLOCK_CONDITION && list_is_local(list))
         return LIST_LOCAL;
-    return form == LIST_ADBLOCK && key[list->url.length - 1] != '/' ? LIST_ADBLOCK_PAGE : form;
+    return form == LIST_ADBLOCK && key.end[-1] != '/' ? LIST_ADBLOCK_PAGE : form;
 }
 
 /* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
@@ -207,9 +204,9 @@ struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece 
 
 /* The class of a field. From LIST_IS_RANGE on it can be what a row is about. */
 enum list_class {
-    LIST_IS_MISSING, /* there is no such field */
     LIST_IS_WORD,    /* or anything else that is not an entry */
     LIST_IS_PROSE,   /* the same, with three words in a row */
+    LIST_IS_MISSING, /* there is no such field */
     LIST_IS_HOST_TYPE,
     LIST_IS_OTHER_TYPE, /* a word for a type such as sha256 */
     LIST_IS_RANGE,
@@ -224,9 +221,6 @@ enum list_class {
  * comma, bar or blank, because a person wrote that; from one without a scheme what follows a bar;
  * and from `Ip:192.0.2.9` the word for the type. */
 enum list_class list_class_of(struct bloom_list *list, struct list_piece *field);
-
-/* Returns true if all of several words are entries. */
-bool list_are_entries(struct bloom_list *list, struct list_piece words);
 
 /* What the name of a column says of its fields, from the least certain on. */
 enum list_rank {

@@ -63,8 +63,7 @@ static inline bool list_is(struct list_piece piece, const char *word) {
     return list_begins(piece, word) && list_length(piece) == strlen(word);
 }
 
-/* Returns true if a piece is one of some words in lower case, each with a comma after it, one of
- * which may be empty. */
+/* Recognises words in lower case, each with a comma after it. One of them may be empty. */
 static inline bool list_is_one_of(struct list_piece piece, const char *words) {
     for (const uint8_t *at = piece.at; *words != '\0'; words++) {
         if (*words == ',' && at == piece.end)
@@ -112,10 +111,6 @@ static inline struct list_piece list_last(struct list_piece piece, uint8_t byte)
     return last;
 }
 
-static inline bool list_has_blank(struct list_piece piece) {
-    return list_has(piece, ' ') || list_has(piece, '\t');
-}
-
 /* Returns true if a piece contains a word, which is in lower case as in list_begins. */
 static inline bool list_contains(struct list_piece piece, const char *word) {
     while (piece.at < piece.end && !list_begins(piece, word))
@@ -152,8 +147,7 @@ static inline struct list_piece list_word(struct list_piece *rest) {
     return word;
 }
 
-/* Returns true if a piece begins with a scheme, perhaps defanged, and "://", perhaps in
- * brackets. */
+/* Recognises a scheme, perhaps defanged, and "://", perhaps in brackets, before anything. */
 static inline bool list_has_scheme(struct list_piece piece) {
     size_t i = 0, length = list_length(piece);
     while (i < length && (url_is_letter(piece.at[i]) || (i > 0 && url_is_digit(piece.at[i])) ||
@@ -201,13 +195,12 @@ static inline bool list_is_ip(struct list_piece piece) {
 
 /* Returns true for an address that a resolver answers for a host that it blocks. */
 static inline bool list_is_sink(struct list_piece piece) {
-    return list_is_one_of(piece, "0,0.0.0.0,::,::1,[::],[::1],") ||
+    return list_is_one_of(piece, "0.0.0.0,::,::1,[::],[::1],") ||
            (list_begins(piece, "127.") && list_is_ipv4(piece));
 }
 
-/* Recognises numbers and dates: 12345, 2024.01.01, 12/31/2024, 2024-01-01T10:00:00Z. They are
- * digits and signs that are not an address as people write it, although a browser takes the first
- * two for addresses. */
+/* Recognises numbers and dates: 12345, 2024.01.01, 12/31/2024, 2024-01-01T10:00:00Z. A browser
+ * takes the first two for addresses. */
 static inline bool list_is_number(struct list_piece piece) {
     unsigned dots = 0;
     const uint8_t *at = piece.at;

@@ -27,7 +27,7 @@ enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
     if (at == line->end || (*at != '.' && *at != ':' && !list_is_blank(*at)))
         return LIST_OTHER; /* early, because most lines do not begin so */
     struct list_piece rest = *line, address = list_word(&rest), next;
-    const bool is_sink = list_is_sink(address);
+    const bool is_sink = list_is(address, "0") || list_is_sink(address);
     if (address.end == line->end || (!is_sink && !list_is_ip(address)))
         return LIST_OTHER;
     rest.end = list_find(rest, '#');
@@ -39,12 +39,12 @@ enum list_form list_hosts(struct bloom_list *list, struct list_piece *line) {
     struct list_piece range = {line->at, rest.end};
     if (list_is_range(&range, false))
         return LIST_RANGE;
-    if (!is_public && (list_has_scheme(next) || list_is(next, "-")))
+    if (list_is(next, "-") || (!is_public && list_has_scheme(next)))
         return LIST_OTHER;
     const struct list_piece third = list_word(&rest); /* the size of a range is a number */
     if (!is_sink && list_is_ip(next) && (third.at == third.end || list_is_number(third)))
         return LIST_RANGE;
-    if (is_public) {
+    if (is_public || list_is_number(next)) {
         *line = address;
         return LIST_FIELD;
     }
@@ -57,7 +57,7 @@ struct list_piece list_next_name(struct list_piece *names, enum list_form form) 
         return list_split(names, '/');
     struct list_piece name = list_word(names);
     *names = list_trim(*names);
-    name.end -= name.at < name.end && strchr(",:;", name.end[-1]) != NULL;
+    name.end -= name.at < name.end && memchr(",;", name.end[-1], 2) != NULL;
     return name;
 }
 
@@ -110,7 +110,7 @@ enum list_form list_zone(struct bloom_list *list, struct list_piece *line) {
     if (*line->at == '$') /* other ones are rules of Adblock without a host */
         return list_is_one_of(list_word(&rest), "$generate,$include,$origin,$ttl,") ? LIST_DIRECTIVE
                                                                                     : LIST_NO_HOST;
-    if (*line->at == '"' || list_has(*line, ',') || !list_has_blank(*line))
+    if (*line->at == '"' || list_has(*line, ',') || list_find_either(*line, ' ', '\t') == line->end)
         return LIST_OTHER; /* early, because most lines do */
     owner = list_word(&rest);
     type = list_word(&rest);
@@ -160,7 +160,11 @@ enum list_form list_expression(struct bloom_list *list, struct list_piece *line)
     if (!list_begins(*line, "(^|\\.)") && !list_begins(*line, "(?:^|\\.)"))
         return LIST_OTHER;
     const struct list_piece host = {list_find(*line, ')') + 1, line->end - 1};
-    if (!list_ends(*line, "$") || list_find_any(host, "()*+?[]^{|}$") < host.end)
+    bool is_host = *host.end == '$';
+    for (const uint8_t *at = host.at; at < host.end; at++)
+        is_host &=
+            *at == '\\' ? at[1] == '.' : list_is_of_name(*at) || (*at == '.' && at[-1] == '\\');
+    if (!is_host)
         return LIST_EXPRESSION;
     *line = host;
     return LIST_ANCHORED;
@@ -170,7 +174,8 @@ enum list_form list_expression(struct bloom_list *list, struct list_piece *line)
 enum list_form list_signature(struct bloom_list *list, struct list_piece *line) {
     const struct list_piece action = {line->at, list_find(*line, ' ')};
     (void)list;
-    return list_is_one_of(action, "alert,drop,log,pass,reject,") && list_contains(*line, "msg:")
+    return line->end[-1] == ')' && list_is_one_of(action, "alert,drop,log,pass,reject,") &&
+                   list_contains(*line, "msg:")
                ? LIST_SIGNATURE
                : LIST_OTHER;
 }

@@ -140,11 +140,10 @@ enum list_form list_fields(struct bloom_list *list, struct list_piece *line) {
 enum list_form list_heading(struct bloom_list *list, struct list_piece *line) {
     if (list->begun || line->at == line->end)
         return LIST_OTHER;
-    static const char ZEEK[] = "#fields\t";
-    const bool is_zeek = list_begins(*line, ZEEK);
+    const bool is_zeek = list_begins(*line, "#fields\t");
     struct list_piece rest = *line;
     if (*rest.at == '#') {
-        rest.at += is_zeek ? strlen(ZEEK) : 1;
+        rest.at += is_zeek ? strlen("#fields\t") : 1;
         rest = list_trim(rest);
         rest.end = list_has(rest, ' ') ? rest.at : rest.end; /* with blanks it is prose */
     }

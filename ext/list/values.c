@@ -131,14 +131,14 @@ struct list_meaning list_meaning_of(struct list_piece word) {
         ['H'] = {LIST_IS_HOST_TYPE, LIST_HOST_COLUMN}, ['U'] = {LIST_IS_HOST_TYPE, LIST_URL_COLUMN},
         ['C'] = {LIST_IS_WORD, LIST_HOST_COLUMN},      ['V'] = {LIST_IS_WORD, LIST_VALUE_COLUMN},
         ['I'] = {LIST_IS_WORD, LIST_INDICATOR_COLUMN}, ['E'] = {LIST_IS_WORD, LIST_ENTRY_COLUMN},
-        ['X'] = {LIST_IS_WORD, LIST_IOC_COLUMN},       ['F'] = {LIST_IS_WORD, LIST_NO_COLUMN},
-        ['\0'] = {LIST_IS_WORD, LIST_NO_COLUMN},
+        ['X'] = {LIST_IS_WORD, LIST_IOC_COLUMN},
     };
     const bool may_mean = word.at < word.end && url_is_letter(*word.at);
     return MEANINGS[may_mean ? (uint8_t)*list_look_up(word) : 0];
 }
 
-bool list_are_entries(struct bloom_list *list, struct list_piece words) {
+/* Returns true if all of several words are entries. */
+static bool list_are_entries(struct bloom_list *list, struct list_piece words) {
     bool are_entries = list_has(words, ' ');
     while (are_entries && words.at < words.end) {
         struct list_piece word = list_next_name(&words, LIST_FIELD);

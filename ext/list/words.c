@@ -3,13 +3,22 @@
 #include "list/list.h"
 
 /* Returns the length of the mark that a document puts before an item, with the blank after it: a
- * hyphen, an asterisk, a plus sign, or the bar before a row. Returns 0 for any other line. */
+ * hyphen, an asterisk, a plus sign, a bullet, 1. or 1), or the bar before a row. Before what a
+ * person has defanged, a hyphen needs no blank. Returns 0 for any other line. */
 static size_t list_mark(struct bloom_list *list, struct list_piece line) {
+    static const char BULLET[] = "\xe2\x80\xa2 ";
     const struct list_piece item = {line.at + 1, line.end};
-    if (*line.at != '|')
-        return memchr("-*+", *line.at, 3) != NULL && list_begins(item, " ") ? 2 : 0;
-    return list_begins(item, " ") ||
-           (!list_begins(item, "|") && (list_contains(line, " |") || list_is_defanged(list, item)));
+    struct list_piece rest = line;
+    if (*line.at == '|')
+        return list_begins(item, " ") || list_contains(line, " |") || list_is_defanged(list, item);
+    if (memchr("-*+", *line.at, 3) != NULL)
+        return list_begins(item, " ") ? 2 : *line.at == '-' && list_is_defanged(list, item);
+    while (rest.at < rest.end && rest.at - line.at < 3 && url_is_digit(*rest.at))
+        rest.at++;
+    return list_begins(line, BULLET) ? strlen(BULLET)
+           : rest.at > line.at && (list_begins(rest, ". ") || list_begins(rest, ") "))
+               ? (size_t)(rest.at - line.at) + 2
+               : 0;
 }
 
 /* Removes what documents and YAML write around an item, so that the other forms see what is in it:
@@ -103,26 +112,25 @@ struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece 
 
 /* A line that begins with a URL is that URL, unless a person has defanged it and added words. A URL
  * among words has nothing but numbers and signs before it, because other lines are prose. In a list
- * whose author defangs addresses, those that are not defanged are its sources. Of two words the
- * first is the entry, also before numbers and before @schedule of dnscrypt-proxy; after a bullet, a
- * number or a date it is the second. */
+ * whose author defangs addresses, those that are not defanged are its sources. A host goes before
+ * numbers and dates, one word as long as a hash, or @schedule of dnscrypt-proxy. */
 enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
     const struct list_piece defanged = list_find_defanged(list, *line);
     struct list_piece rest = *line, word;
     const bool is_defanged = list_length(defanged) > 0;
     if (!list_has(*line, ' ') && (!is_defanged || list_length(defanged) == list_length(*line)))
         return LIST_OTHER;
-    if (!is_defanged && list_has_scheme(*line))
-        return LIST_PLAIN;
-    if (list_are_entries(list, *line))
-        return LIST_NAMES;
     if (is_defanged) {
+        if (list_class_of(list, line) == LIST_IS_NAMES)
+            return LIST_NAMES;
         *line = defanged;
         return LIST_FIELD;
     }
+    if (list_has_scheme(*line))
+        return LIST_PLAIN;
     if (list->defanged)
         return LIST_WORDS;
-    for (rest = *line; rest.at < rest.end;) {
+    while (rest.at < rest.end) {
         word = list_unquoted(list_word(&rest));
         if (list_has_scheme(word)) {
             *line = word;
@@ -132,14 +140,12 @@ enum list_form list_words(struct bloom_list *list, struct list_piece *line) {
             break;
     }
     rest = *line;
-    word = list_next_name(&rest, LIST_FIELD);
-    const struct list_piece number = {word.at, word.end - list_ends(word, ")")};
-    const bool are_two = !list_has_blank(rest);
-    if (are_two && (*word.at >= 0x80 || list_is_number(number)))
-        word = list_unquoted(rest); /* after a bullet, 1) or a date */
-    else if (!are_two && !list_is_number(rest) && *rest.at != '@')
-        return LIST_WORDS;
-    if (list_class_of(list, &word) < LIST_IS_ENTRY)
+    word = list_word(&rest);
+    word.end -= list_ends(word, ":");
+    rest = list_trim(rest);
+    const bool is_opaque = list_length(rest) >= 32 && !list_has(rest, ' ');
+    if ((!is_opaque && !list_is_number(rest) && *rest.at != '@') ||
+        list_class_of(list, &word) < LIST_IS_ENTRY)
         return LIST_WORDS;
     *line = word;
     return LIST_FIELD;
