@@ -82,7 +82,7 @@ static bool list_wildcard(struct list_piece *line) {
  * usual form. */
 static enum list_form list_other(struct list_piece piece, bool is_address) {
     struct list_piece host = {piece.at + (list_begins(piece, "//") ? 2 : 0), piece.end};
-    host.end = is_address ? list_find_any(host, "/?#\\") : host.end;
+    host.end = is_address ? list_find_any(host, "/?#\\") : host.at;
     host = list_last(host, '@');
     if (list_has_scheme(piece))
         return LIST_PLAIN;

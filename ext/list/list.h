@@ -162,12 +162,12 @@ bool list_is_local(const struct bloom_list *list);
 /* Returns the form of an entry whose key is known, because some rules are for one page only, and
  * some names are those of the machine itself. */
 static inline enum list_form list_settle(const struct bloom_list *list, enum list_form form) {
-    const struct list_piece key = {list->key, list->key + list->url.length};
-    const bool may_be_local =
-        *key.at == '[' || *key.at == '0' || list_begins(key, "127") || list_begins(key, "local");
+    const uint8_t *key = list->key;
+    const bool may_be_local = *key == '[' || *key == '0' || (*key == '1' && key[1] == '2') ||
+                              (*key == 'l' && key[1] == 'o' && key[2] == 'c');
     if (may_be_local && form != LIST_ADBLOCK_CONDITION && list_is_local(list))
         return LIST_LOCAL;
-    return form == LIST_ADBLOCK && key.end[-1] != '/' ? LIST_ADBLOCK_PAGE : form;
+    return form == LIST_ADBLOCK && key[list->url.length - 1] != '/' ? LIST_ADBLOCK_PAGE : form;
 }
 
 /* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and

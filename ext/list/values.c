@@ -1,8 +1,7 @@
 /* The class of a field of a table, by its text. rows.c chooses the entry of a row by the classes.
  * The key of a field that was not meant as an address can match an innocent page, so in doubt a
  * field is not an entry. A name counts as one unless it ends like a file or begins like the name of
- * a package. If a heading or a word for a type says that the field is a host, it does in any case.
- */
+ * a package, or if a heading or a word for a type says that the field is a host. */
 #include "list/list.h"
 
 #include <stdlib.h>
@@ -15,7 +14,8 @@ static size_t list_bracket(struct list_piece piece, const char **meant) {
     } BRACKETS[] = {{"[.]", "."},   {"[dot]", "."}, {"[:]", ":"},   {"[://]", "://"},
                     {"[/]", "/"},   {"(.)", "."},   {"(dot)", "."}, {"{.}", "."},
                     {"{dot}", "."}, {"[.", "."},    {".]", "."}};
-    const bool may_be = memchr("[({.", *piece.at, 4) != NULL;
+    const bool may_be =
+        *piece.at == '[' || *piece.at == '(' || *piece.at == '{' || *piece.at == '.';
     for (size_t i = 0; may_be && i < sizeof BRACKETS / sizeof *BRACKETS; i++)
         if (list_begins(piece, BRACKETS[i].written)) {
             *meant = BRACKETS[i].meant;
