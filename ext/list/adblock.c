@@ -84,8 +84,10 @@ static bool list_is_below(struct list_piece host, struct list_piece domain) {
     const size_t length = list_length(domain);
     if (list_has(domain, '*') || list_begins(domain, "/") || list_length(host) > 255)
         return true;
+    if (!any_suffix && length <= list_length(host))
+        host.at = host.end - length;
     for (; length > 0 && length <= list_length(host); host.at++) {
-        size_t i = any_suffix || length == list_length(host) ? 0 : length + 1;
+        size_t i = 0;
         while (i < length && url_lower(host.at[i]) == url_lower(domain.at[i]))
             i++;
         if (i == length)
@@ -119,13 +121,14 @@ static enum list_form list_with_options(struct bloom_list *list, struct list_pie
     while (rest.at < rest.end) {
         struct list_piece value = list_split(&rest, ',');
         enum list_option option = list_option_of(list_trim(list_split(&value, '=')));
-        const struct list_piece answer = list_last(value, ';'); /* NXDOMAIN;; has none */
-        if (option == LIST_REWRITE && list_length(value) > 0 &&
-            (list_is_one_of(answer, ",noerror,nxdomain,refused,servfail,") || list_is_sink(answer)))
-            option = LIST_ANY_OPTION;
-        else if (option == LIST_VALUES || option == LIST_DENY)
+        if (option == LIST_VALUES || option == LIST_DENY)
             option = list_demands(value, option == LIST_DENY, pattern) ? LIST_CONDITION
                                                                        : LIST_ANY_OPTION;
+        if (option == LIST_REWRITE && list_length(value) > 0) {
+            const struct list_piece last = list_last(value, ';'); /* NXDOMAIN;; has none */
+            if (list_is_one_of(last, ",noerror,nxdomain,refused,servfail,") || list_is_sink(last))
+                option = LIST_ANY_OPTION;
+        }
         has[option] = true;
     }
     const enum list_form with = has[LIST_CHANGES] || has[LIST_REWRITE] ? LIST_MODIFIER

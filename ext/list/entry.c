@@ -2,15 +2,12 @@
 #include "list/list.h"
 
 struct list_piece list_trim_wide(struct list_piece piece) {
-    static const char BLANKS[][4] = {" ",
-                                     "\t",
-                                     "\xc2\xa0",
-                                     "\xe2\x80\x8b",
-                                     "\xe2\x80\x8e",
-                                     "\xe2\x80\xa8",
-                                     "\xe2\x80\xaf",
-                                     "\xe3\x80\x80",
-                                     BLOOM_BYTE_ORDER_MARK};
+    static const char BLANKS[][4] = {
+        /* clang-format off */
+        " ", "\t", "\xc2\xa0", "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\xa8", "\xe2\x80\xaf",
+        "\xe3\x80\x80", BLOOM_BYTE_ORDER_MARK
+        /* clang-format on */
+    };
     for (size_t i = 0; i < sizeof BLANKS / sizeof *BLANKS && !list_is_trimmed(piece);) {
         const bool begins = list_begins(piece, BLANKS[i]),
                    ends = !begins && list_ends(piece, BLANKS[i]);

@@ -78,7 +78,7 @@ static int list_compare(const void *key, const void *row) {
 }
 
 /* Looks up a word, without signs between its letters. Returns what it means: a letter of MEANINGS,
- * and F if it is the ending of a file, which no top-level domain is. */
+ * and F for the ending of a file. No top-level domain is such an ending. */
 static const char *list_look_up(struct list_piece word) {
     /* Sorted, with a blank after each word. */
     static const char WORDS[][20] = {
