@@ -75,20 +75,20 @@ static struct list_piece list_pattern_host(struct list_piece pattern) {
     return (struct list_piece){pattern.at, list_find_any(pattern, "/^:?|*")};
 }
 
-/* Returns true if a host ends with a domain, or contains the word of word.*, or if that is not
- * known: of other wildcards, of regular expressions, and of a host that is longer than DNS allows,
- * so that a line takes linear time. */
+/* Returns true if a host is a domain or below it, or may be. Of word.* the host has `word.` in it.
+ * Whether it matches another wildcard or a regular expression is not known. A host that is longer
+ * than DNS allows is not compared, so that a line takes linear time. */
 static bool list_is_below(struct list_piece host, struct list_piece domain) {
-    const bool any_suffix = list_ends(domain, ".*");
-    domain.end -= any_suffix ? 2 : 0;
+    const bool any_end = list_ends(domain, ".*");
+    domain.end -= any_end;
     const size_t length = list_length(domain);
     if (list_has(domain, '*') || list_begins(domain, "/") || list_length(host) > 255)
         return true;
-    if (!any_suffix && length <= list_length(host))
-        host.at = host.end - length;
-    for (; length > 0 && length <= list_length(host); host.at++) {
-        size_t i = 0;
-        while (i < length && url_lower(host.at[i]) == url_lower(domain.at[i]))
+    if (length == 0 || length > list_length(host))
+        return false;
+    for (const uint8_t *at = any_end ? host.at : host.end - length; at + length <= host.end; at++) {
+        size_t i = at == host.at || at[-1] == '.' ? 0 : length + 1;
+        while (i < length && url_lower(at[i]) == url_lower(domain.at[i]))
             i++;
         if (i == length)
             return true;
