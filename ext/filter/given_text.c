@@ -66,8 +66,8 @@ static const char *no_utf8(struct list_piece file) {
                                          : NULL;
 }
 
-/* Returns what a text is that is no list, and what to do; NULL for a list. UTF-16 without a mark is
- * known by its zero bytes, and nearly all binary files have one early on. */
+/* Returns NULL for a list, or else what the text is, and what to do. UTF-16 without a mark is known
+ * by its zero bytes, and nearly all binary files have one early on. */
 static const char *no_list(struct list_piece text) {
     enum { EARLY = 512 };
     const uint8_t *bytes = text.at;

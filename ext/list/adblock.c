@@ -125,7 +125,7 @@ static enum list_form list_with_options(struct bloom_list *list, struct list_pie
             option = list_demands(value, option == LIST_DENY, pattern) ? LIST_CONDITION
                                                                        : LIST_ANY_OPTION;
         if (option == LIST_REWRITE && list_length(value) > 0) {
-            const struct list_piece last = list_last(value, ';'); /* NXDOMAIN;; has none */
+            const struct list_piece last = list_last(value, ';'); /* empty in NXDOMAIN;; */
             if (list_is_one_of(last, ",noerror,nxdomain,refused,servfail,") || list_is_sink(last))
                 option = LIST_ANY_OPTION;
         }

@@ -194,10 +194,10 @@ list_reader list_heading, list_row, list_fields;
 /* words.c */
 list_reader list_marks, list_map, list_words;
 
-/* Returns the entry of a line of words, without signs around it and a label such as `C2:`; empty if
- * there is none. It is the first defanged URL, or else name of a host (and not of a file), or else
- * address, because other hosts may have that address. After what looks like a mail address, as in
- * good[.]example@evil[.]example, no host counts. */
+/* Returns the first defanged URL of a line of words, or else the first defanged host, or else the
+ * first defanged address, which other hosts may have, too; empty if the line has nothing defanged.
+ * Signs around it and a label such as `C2:` are removed. After what looks like a mail address, as
+ * in good[.]example@evil[.]example, no host counts. */
 struct list_piece list_find_defanged(struct bloom_list *list, struct list_piece line);
 
 /* values.c */

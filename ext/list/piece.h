@@ -63,7 +63,7 @@ static inline bool list_is(struct list_piece piece, const char *word) {
     return list_begins(piece, word) && list_length(piece) == strlen(word);
 }
 
-/* Recognises words in lower case, each with a comma after it. One of them may be empty. */
+/* Recognises one of some words in lower case, each with a comma after it. One may be empty. */
 static inline bool list_is_one_of(struct list_piece piece, const char *words) {
     for (const uint8_t *at = piece.at; *words != '\0'; words++) {
         if (*words == ',' && at == piece.end)

@@ -134,7 +134,7 @@ struct list_meaning list_meaning_of(struct list_piece word) {
         ['X'] = {LIST_IS_WORD, LIST_IOC_COLUMN},
     };
     const bool may_mean = word.at < word.end && url_is_letter(*word.at);
-    return MEANINGS[may_mean ? (uint8_t)*list_look_up(word) : 0];
+    return MEANINGS[may_mean ? (uint8_t)*list_look_up(word) : 0]; /* zero: a word, no column */
 }
 
 /* Returns true if all of several words are entries. */
@@ -147,7 +147,7 @@ static bool list_are_entries(struct bloom_list *list, struct list_piece words) {
     return are_entries;
 }
 
-/* Returns true if a name is that of a file or of a package. */
+/* Returns true if a name belongs to a file or a package. */
 static bool list_is_file_or_package(struct list_piece name, struct list_piece ending) {
     const struct list_piece first = {name.at, list_find(name, '.')};
     if (strchr(list_look_up(ending), 'F') != NULL)
